@@ -1,0 +1,291 @@
+//! Element types: what a tensor can hold, and how rows of it become rows the kernels compute in.
+//!
+//! Kernels see only accumulator rows (`f32`, or `f64` for `f64` tensors). A row of a narrower type is widened
+//! on the way in and narrowed once, to nearest even, on the way out.
+
+use std::fmt;
+
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// The element type of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DType {
+    /// 32-bit IEEE 754 floating point.
+    F32,
+    /// 64-bit IEEE 754 floating point.
+    F64,
+    /// 16-bit IEEE 754 floating point.
+    F16,
+    /// 16-bit brain floating point: the upper half of an `f32`.
+    BF16,
+    /// 32-bit signed integer, for indices.
+    I32,
+    /// 64-bit signed integer, for indices.
+    I64,
+}
+
+impl DType {
+    /// Every element type.
+    pub const ALL: [DType; 6] = [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64];
+    /// The types that values and gradients can have.
+    pub const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+    /// The types that indices can have.
+    pub const INDICES: [DType; 2] = [DType::I32, DType::I64];
+
+    /// Bytes of one element.
+    #[must_use]
+    pub const fn size(self) -> usize {
+        match self {
+            DType::F16 | DType::BF16 => 2,
+            DType::F32 | DType::I32 => 4,
+            DType::F64 | DType::I64 => 8,
+        }
+    }
+
+    /// Whether values and gradients can have this type.
+    #[must_use]
+    pub const fn is_float(self) -> bool {
+        matches!(self, DType::F32 | DType::F64 | DType::F16 | DType::BF16)
+    }
+
+    /// The name used in problem lines, on the command line and in messages, such as `bf16`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+            DType::F16 => "f16",
+            DType::BF16 => "bf16",
+            DType::I32 => "i32",
+            DType::I64 => "i64",
+        }
+    }
+
+    /// The type called `name`, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<DType> {
+        DType::ALL.into_iter().find(|dtype| dtype.name() == name)
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A Rust type that is the element of a tensor: `f32`, `f64`, [`half::f16`], [`half::bf16`], `i32`, `i64`.
+pub trait Element:
+    sealed::Sealed + Copy + Default + Send + Sync + fmt::Debug + FromBytes + IntoBytes + Immutable + 'static
+{
+    /// The matching [`DType`].
+    const DTYPE: DType;
+}
+
+/// The type that sums are formed in: `f32`, and `f64` for `f64` tensors.
+pub(crate) trait Accumulator:
+    Float<Acc = Self>
+    + PartialOrd
+    + std::ops::Add<Output = Self>
+    + std::ops::AddAssign
+    + std::ops::Mul<Output = Self>
+    + std::ops::Div<Output = Self>
+{
+    /// Positive zero, where every sum starts.
+    const ZERO: Self;
+    /// The nearest value to a count of elements.
+    fn from_count(count: u64) -> Self;
+    /// Whether this is not a number.
+    fn is_nan(self) -> bool;
+}
+
+/// An element that values and gradients can have.
+pub(crate) trait Float: Element {
+    /// The type that its sums are formed in.
+    type Acc: Accumulator;
+    /// Writes each of `row` exactly into `wide`. Both have the same length.
+    fn widen(row: &[Self], wide: &mut [Self::Acc]);
+    /// Rounds each of `wide` to nearest even into `row`. Both have the same length.
+    fn narrow(wide: &[Self::Acc], row: &mut [Self]);
+    /// `row` itself where no widening is needed.
+    fn as_wide(row: &[Self]) -> Option<&[Self::Acc]>;
+    /// `wide` itself where no narrowing is needed.
+    fn from_wide(wide: &[Self::Acc]) -> Option<&[Self]>;
+}
+
+/// An element that indices can have.
+pub(crate) trait Index: Element {
+    /// The index as an offset; `usize::MAX`, which no tensor reaches, where it is negative or too large.
+    fn offset(self) -> usize;
+    /// An offset as an index. The plan has checked that every offset of the volume fits.
+    fn from_offset(offset: usize) -> Self;
+    /// The value, for messages.
+    fn value(self) -> i64;
+}
+
+macro_rules! elements {
+    ($($type:ty => $dtype:ident),*) => {$(
+        impl sealed::Sealed for $type {}
+        impl Element for $type {
+            const DTYPE: DType = DType::$dtype;
+        }
+    )*};
+}
+elements!(f32 => F32, f64 => F64, f16 => F16, bf16 => BF16, i32 => I32, i64 => I64);
+
+macro_rules! accumulators {
+    ($($type:ty),*) => {$(
+        impl Accumulator for $type {
+            const ZERO: Self = 0.0;
+            #[inline(always)]
+            fn from_count(count: u64) -> Self {
+                count as $type
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                self != self
+            }
+        }
+        impl Float for $type {
+            type Acc = $type;
+            #[inline(always)]
+            fn widen(row: &[Self], wide: &mut [Self]) {
+                wide.copy_from_slice(row);
+            }
+            #[inline(always)]
+            fn narrow(wide: &[Self], row: &mut [Self]) {
+                row.copy_from_slice(wide);
+            }
+            #[inline(always)]
+            fn as_wide(row: &[Self]) -> Option<&[Self]> {
+                Some(row)
+            }
+            #[inline(always)]
+            fn from_wide(wide: &[Self]) -> Option<&[Self]> {
+                Some(wide)
+            }
+        }
+    )*};
+}
+accumulators!(f32, f64);
+
+impl Float for f16 {
+    type Acc = f32;
+    #[inline(always)]
+    fn widen(row: &[Self], wide: &mut [f32]) {
+        row.convert_to_f32_slice(wide);
+    }
+    #[inline(always)]
+    fn narrow(wide: &[f32], row: &mut [Self]) {
+        row.convert_from_f32_slice(wide);
+    }
+    #[inline(always)]
+    fn as_wide(_: &[Self]) -> Option<&[f32]> {
+        None
+    }
+    #[inline(always)]
+    fn from_wide(_: &[f32]) -> Option<&[Self]> {
+        None
+    }
+}
+
+impl Float for bf16 {
+    type Acc = f32;
+    // `bf16` is the upper half of an `f32`, so whole rows convert with shifts and adds, which vectorise at every
+    // ISA level; `half` has no vector path for it.
+    #[inline(always)]
+    fn widen(row: &[Self], wide: &mut [f32]) {
+        for (wide, value) in wide.iter_mut().zip(row) {
+            *wide = f32::from_bits(u32::from(value.to_bits()) << 16);
+        }
+    }
+    #[inline(always)]
+    fn narrow(wide: &[f32], row: &mut [Self]) {
+        for (value, wide) in row.iter_mut().zip(wide) {
+            let bits = wide.to_bits();
+            // Ties go to the even neighbour: add half of the dropped place, less one when the kept part is even.
+            let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
+            // A NaN stays one: its sign and upper payload are kept and the quiet bit is set.
+            let quiet = (bits >> 16) | 0x0040;
+            let is_nan = bits & 0x7fff_ffff > 0x7f80_0000;
+            *value = bf16::from_bits(if is_nan { quiet } else { rounded } as u16);
+        }
+    }
+    #[inline(always)]
+    fn as_wide(_: &[Self]) -> Option<&[f32]> {
+        None
+    }
+    #[inline(always)]
+    fn from_wide(_: &[f32]) -> Option<&[Self]> {
+        None
+    }
+}
+
+macro_rules! indices {
+    ($($type:ty),*) => {$(
+        impl Index for $type {
+            #[inline(always)]
+            fn offset(self) -> usize {
+                usize::try_from(self).unwrap_or(usize::MAX)
+            }
+            #[inline(always)]
+            fn from_offset(offset: usize) -> Self {
+                offset as $type
+            }
+            fn value(self) -> i64 {
+                i64::from(self)
+            }
+        }
+    )*};
+}
+indices!(i32, i64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every 16-bit pattern, and its neighbours in `f32` on both sides of each rounding boundary.
+    fn f32_near_bf16() -> impl Iterator<Item = f32> {
+        (0..=u32::from(u16::MAX)).flat_map(|upper| {
+            [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff].map(|lower| f32::from_bits(upper << 16 | lower))
+        })
+    }
+
+    #[test]
+    fn bf16_rows_agree_with_half() {
+        let wide: Vec<f32> = f32_near_bf16().collect();
+        let mut row = vec![bf16::ZERO; wide.len()];
+        <bf16 as Float>::narrow(&wide, &mut row);
+        for (&wide, &got) in wide.iter().zip(&row) {
+            let want = bf16::from_f32(wide);
+            assert_eq!(got.to_bits(), want.to_bits(), "narrowing {wide:?} ({:#x})", wide.to_bits());
+        }
+        let mut back = vec![0.0; row.len()];
+        <bf16 as Float>::widen(&row, &mut back);
+        for (&value, &wide) in row.iter().zip(&back) {
+            assert_eq!(wide.to_bits(), u32::from(value.to_bits()) << 16);
+        }
+    }
+
+    #[test]
+    fn names_round_trip() {
+        for dtype in DType::ALL {
+            assert_eq!(DType::from_name(dtype.name()), Some(dtype));
+        }
+        assert_eq!(DType::from_name("f8"), None);
+    }
+
+    #[test]
+    fn offsets_of_negative_indices_are_out_of_reach() {
+        assert_eq!((-1i32).offset(), usize::MAX);
+        assert_eq!(i64::MIN.offset(), usize::MAX);
+        assert_eq!(7i64.offset(), 7);
+    }
+}

@@ -1,0 +1,12 @@
+//! How work is run: workers, their scratch memory, tiles, and write-out. Nothing in here knows pooling.
+
+mod cache;
+mod crew;
+mod scratch;
+pub(crate) mod stream;
+mod tiles;
+
+pub(crate) use cache::last_level_cache_bytes;
+pub(crate) use crew::{Crew, Queue, max_workers};
+pub(crate) use scratch::{Scratch, booked};
+pub(crate) use tiles::{TileKernel, run_tiles};

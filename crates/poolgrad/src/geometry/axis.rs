@@ -1,0 +1,198 @@
+//! The windows along one axis. Fixed and adaptive pooling differ in the constructor and nowhere else.
+//!
+//! Windows are computed where they are needed instead of being kept in tables: a table for a very wide axis would be
+//! larger than the cache that it is meant to spare.
+
+use std::ops::Range;
+
+/// The windows of all output positions along one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AxisWindows {
+    input: usize,
+    output: usize,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// Taps at `o·stride - padding + j·dilation` for `j < kernel_size`, those inside the input.
+    Fixed { kernel_size: i64, stride: i64, padding: i64, dilation: i64 },
+    /// Everything in `floor(o·I / O)..ceil((o + 1)·I / O)`.
+    Adaptive,
+}
+
+/// The taps of one window: `first`, `first + step`, …, `count` of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+    pub(crate) step: usize,
+}
+
+impl Window {
+    /// The last tap.
+    #[inline(always)]
+    pub(crate) fn last(&self) -> usize {
+        self.first + (self.count - 1) * self.step
+    }
+}
+
+impl AxisWindows {
+    /// Windows of `kernel_size` elements; the plan has checked that none is empty and that no sum overflows.
+    pub(crate) fn fixed(sizes: (usize, usize), taps: FixedTaps) -> Self {
+        let FixedTaps { kernel_size, stride, padding, dilation } = taps;
+        Self { input: sizes.0, output: sizes.1, rule: Rule::Fixed { kernel_size, stride, padding, dilation } }
+    }
+
+    /// Windows that divide the input evenly among the outputs.
+    pub(crate) fn adaptive(input: usize, output: usize) -> Self {
+        Self { input, output, rule: Rule::Adaptive }
+    }
+
+    /// The size of the input along this axis.
+    pub(crate) fn input(&self) -> usize {
+        self.input
+    }
+
+    /// The size of the output along this axis.
+    pub(crate) fn output(&self) -> usize {
+        self.output
+    }
+
+    /// The window of output position `o`.
+    #[inline(always)]
+    pub(crate) fn window(&self, o: usize) -> Window {
+        match self.rule {
+            Rule::Fixed { kernel_size, stride, padding, dilation } => {
+                let start = o as i64 * stride - padding;
+                // The taps before the input, and those from its end on, are padding.
+                let before = if start < 0 { (-start + dilation - 1) / dilation } else { 0 };
+                let behind = (self.input as i64 - start + dilation - 1) / dilation;
+                let count = kernel_size.min(behind) - before;
+                Window {
+                    first: (start + before * dilation) as usize,
+                    count: count.max(0) as usize,
+                    step: dilation as usize,
+                }
+            }
+            Rule::Adaptive => {
+                let first = scale_floor(o, self.input, self.output);
+                Window { first, count: scale_ceil(o + 1, self.input, self.output) - first, step: 1 }
+            }
+        }
+    }
+
+    /// The output positions whose windows reach into `inputs`, and possibly a few at the ends that step over it.
+    pub(crate) fn reaching(&self, inputs: Range<usize>) -> Range<usize> {
+        match self.rule {
+            Rule::Fixed { kernel_size, stride, padding, dilation } => {
+                let extent = dilation * (kernel_size - 1) + 1;
+                let (start, end) = (inputs.start as i64 + padding, inputs.end as i64 + padding);
+                // The window of `o` covers `o·stride..o·stride + extent` of the padded axis.
+                let first = if start < extent { 0 } else { (start - extent) / stride + 1 };
+                let last = (end + stride - 1) / stride;
+                let clamp = |o: i64| (o as usize).min(self.output);
+                clamp(first)..clamp(last)
+            }
+            Rule::Adaptive => {
+                scale_floor(inputs.start, self.output, self.input)..scale_ceil(inputs.end, self.output, self.input)
+            }
+        }
+    }
+}
+
+/// The parameters of fixed windows along one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FixedTaps {
+    pub(crate) kernel_size: i64,
+    pub(crate) stride: i64,
+    pub(crate) padding: i64,
+    pub(crate) dilation: i64,
+}
+
+/// `floor(o·numerator / denominator)` for `o <= denominator`, without overflow.
+#[inline(always)]
+fn scale_floor(o: usize, numerator: usize, denominator: usize) -> usize {
+    match o.checked_mul(numerator) {
+        Some(product) => product / denominator,
+        None => (o as u128 * numerator as u128 / denominator as u128) as usize,
+    }
+}
+
+/// `ceil(o·numerator / denominator)` for `o <= denominator`, without overflow.
+#[inline(always)]
+fn scale_ceil(o: usize, numerator: usize, denominator: usize) -> usize {
+    match o.checked_mul(numerator) {
+        Some(product) => product.div_ceil(denominator),
+        None => (o as u128 * numerator as u128).div_ceil(denominator as u128) as usize,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixed(input: usize, output: usize, [kernel_size, stride, padding, dilation]: [i64; 4]) -> AxisWindows {
+        AxisWindows::fixed((input, output), FixedTaps { kernel_size, stride, padding, dilation })
+    }
+
+    /// Windows as the definition has them, and every law that the other functions promise about them.
+    fn check(windows: AxisWindows, definition: impl Fn(usize) -> Vec<usize>) {
+        let all: Vec<Vec<usize>> = (0..windows.output()).map(definition).collect();
+        for (o, want) in all.iter().enumerate() {
+            let window = windows.window(o);
+            let taps: Vec<_> = (0..window.count).map(|j| window.first + j * window.step).collect();
+            assert_eq!(&taps, want, "window {o} of {windows:?}");
+            assert_eq!(want.last(), Some(&window.last()));
+        }
+        for start in 0..windows.input() {
+            for end in start + 1..=windows.input() {
+                let reaching = windows.reaching(start..end);
+                for (o, taps) in all.iter().enumerate() {
+                    let reaches = taps.iter().any(|i| (start..end).contains(i));
+                    assert!(!reaches || reaching.contains(&o), "{o} reaches {start}..{end} of {windows:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_windows_follow_the_definition() {
+        for input in 1..12i64 {
+            for (k, s, p, d) in
+                [(1, 1, 0, 1), (2, 2, 0, 1), (3, 1, 1, 1), (3, 2, 1, 1), (2, 3, 1, 1), (3, 2, 1, 2), (5, 4, 2, 1)]
+            {
+                let extent = d * (k - 1) + 1;
+                let output = (input + 2 * p - extent) / s + 1;
+                if input + 2 * p < extent {
+                    continue;
+                }
+                check(fixed(input as usize, output as usize, [k, s, p, d]), |o| {
+                    let taps = (0..k).map(|j| o as i64 * s - p + j * d);
+                    taps.filter(|i| (0..input).contains(i)).map(|i| i as usize).collect()
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn adaptive_windows_follow_the_definition() {
+        for input in 1..14usize {
+            for output in 1..14 {
+                check(AxisWindows::adaptive(input, output), |o| {
+                    (o * input / output..((o + 1) * input).div_ceil(output)).collect()
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn adaptive_windows_of_huge_axes_do_not_overflow() {
+        let (input, output) = (1usize << 60, (1usize << 59) - 1);
+        let windows = AxisWindows::adaptive(input, output);
+        let last = windows.window(output - 1);
+        assert_eq!(last.last(), input - 1);
+        assert_eq!(windows.window(0), Window { first: 0, count: 3, step: 1 });
+        assert_eq!(windows.reaching(input - 1..input).end, output);
+    }
+}

@@ -1,0 +1,159 @@
+//! The gradient of max pooling where indices point anywhere: outputs are first sorted by the tile they fall into.
+//!
+//! One plane at a time, with all workers:
+//!
+//! 1. each chunk of outputs counts how many of its indices fall into each tile;
+//! 2. the counts become places in one list, by tile and then by chunk;
+//! 3. each chunk writes its outputs' numbers to their places;
+//! 4. each tile adds its outputs in the order of the list, which is ascending, and is written out.
+//!
+//! So every sum has the same order as in [`Scatter`](super::Scatter), and work is proportional to outputs plus inputs
+//! whatever the indices are. This is a counting sort (Knuth, The Art of Computer Programming, volume 3, 5.2, the
+//! distribution form).
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use super::rows::{self, ROW};
+use crate::dtype::{Float, Index};
+use crate::exec::{Crew, Queue, Scratch, TileKernel, booked, run_tiles};
+use crate::geometry::Geometry;
+use crate::tensor::partition::Partition;
+use crate::tensor::raw::{Source, Target, Tile};
+
+/// How one plane's outputs are cut into chunks and its inputs into tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Buckets {
+    partition: Partition,
+    n_chunks: usize,
+    chunk_len: usize,
+    output_len: usize,
+}
+
+impl Buckets {
+    /// For `n_workers` workers, on the tiles of `partition`, each plane's by themselves.
+    pub(crate) fn new(geometry: &Geometry, partition: Partition, n_workers: usize) -> Self {
+        let output_len = geometry.output_len();
+        // The list holds places within a chunk as 32 bits, so that it is half as long as with whole offsets.
+        let chunk_len = output_len.div_ceil(2 * n_workers).clamp(1, u32::MAX as usize);
+        let partition = partition.one_plane_at_a_time();
+        Self { partition, n_chunks: output_len.div_ceil(chunk_len), chunk_len, output_len }
+    }
+
+    /// The cut that a target must have.
+    pub(crate) fn partition(&self) -> Partition {
+        self.partition
+    }
+
+    /// The bytes shared by all workers: the list and the counts.
+    pub(crate) fn shared_bytes(&self) -> usize {
+        booked::<AtomicU32>(self.output_len) + booked::<AtomicU64>(self.n_counts())
+    }
+
+    fn n_counts(&self) -> usize {
+        self.n_chunks.saturating_mul(self.partition.tiles_per_plane())
+    }
+
+    fn chunk(&self, chunk: usize) -> Range<usize> {
+        chunk * self.chunk_len..((chunk + 1) * self.chunk_len).min(self.output_len)
+    }
+
+    /// Fills all of `target`; every index must lie in the volume.
+    pub(crate) fn run<T: Float, I: Index>(
+        &self,
+        (grad_output, indices): (&Source<'_, T>, &Source<'_, I>),
+        target: &Target<'_, T, I>,
+        crew: &mut Crew<'_>,
+        shared: &mut [u8],
+    ) {
+        let mut shared = Scratch::new(shared);
+        let list: &[AtomicU32] = shared.row(self.output_len);
+        let counts: &[AtomicU64] = shared.row(self.n_counts());
+        let n_tiles = self.partition.tiles_per_plane();
+        for plane in 0..self.partition.n_planes() {
+            counts.iter().for_each(|count| count.store(0, Relaxed));
+            self.for_each_output(indices, plane, crew, &|chunk, _, tile| {
+                let count = &counts[tile * self.n_chunks + chunk];
+                count.store(count.load(Relaxed) + 1, Relaxed);
+            });
+            let mut end = 0;
+            for count in counts {
+                end += count.swap(end, Relaxed);
+            }
+            self.for_each_output(indices, plane, crew, &|chunk, output, tile| {
+                let place = &counts[tile * self.n_chunks + chunk];
+                let at = place.load(Relaxed);
+                place.store(at + 1, Relaxed);
+                list[at as usize].store((output - chunk * self.chunk_len) as u32, Relaxed);
+            });
+            let sums = Sums { buckets: self, grad_output, indices, list, ends: counts };
+            run_tiles(&sums, target, (plane + 1) * n_tiles, crew);
+        }
+    }
+
+    /// Calls `visit(chunk, output, tile)` for every output of a plane, in ascending order within each chunk; a chunk
+    /// is visited by one worker. Each place of the counts belongs to one chunk, so plain loads and stores suffice.
+    fn for_each_output<I: Index>(
+        &self,
+        indices: &Source<'_, I>,
+        plane: usize,
+        crew: &mut Crew<'_>,
+        visit: &(impl Fn(usize, usize, usize) + Sync),
+    ) {
+        let queue = Queue::new(self.n_chunks);
+        let volume = self.partition.plane_len();
+        crew.run(&|scratch| {
+            let buffer = Scratch::new(scratch).row::<I>(ROW);
+            while let Some(chunk) = queue.claim() {
+                let Range { mut start, end } = self.chunk(chunk);
+                while start < end {
+                    let left = indices.run_len() - start % indices.run_len();
+                    let len = (end - start).min(left).min(ROW);
+                    for (i, index) in indices.row(plane, start..start + len).load(buffer).iter().enumerate() {
+                        // Indices were found good before; the minimum keeps one that has changed since in bounds.
+                        visit(chunk, start + i, self.partition.part_of(index.offset().min(volume - 1)));
+                    }
+                    start += len;
+                }
+            }
+        });
+    }
+}
+
+/// The last step: the sums of each tile, from the sorted list of one plane.
+struct Sums<'a, T: Float, I: Index> {
+    buckets: &'a Buckets,
+    grad_output: &'a Source<'a, T>,
+    indices: &'a Source<'a, I>,
+    list: &'a [AtomicU32],
+    ends: &'a [AtomicU64],
+}
+
+impl<T: Float, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
+    #[inline(always)]
+    fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
+        let Buckets { partition, n_chunks, chunk_len, .. } = *self.buckets;
+        let range = tile.range();
+        let sums = &mut scratch.row::<T::Acc>(partition.flat_len())[..range.flat.len()];
+        let staging = rows::staging::<T>(&mut scratch);
+        let mut gradient = [T::Acc::default()];
+        let plane = range.planes.start;
+        let part = partition.part_of(range.flat.start);
+        rows::clear(sums);
+        for chunk in 0..n_chunks {
+            // The list holds tile after tile, and chunk after chunk in each; what ends one begins the next.
+            let place = part * n_chunks + chunk;
+            let start = if place == 0 { 0 } else { self.ends[place - 1].load(Relaxed) };
+            let end = self.ends[place].load(Relaxed);
+            for entry in &self.list[start as usize..end as usize] {
+                let output = chunk * chunk_len + entry.load(Relaxed) as usize;
+                let index = self.indices.row(plane, output..output + 1).load(&mut [])[0];
+                T::widen(self.grad_output.row(plane, output..output + 1).load(&mut []), &mut gradient);
+                if let Some(sum) = sums.get_mut(index.offset().wrapping_sub(range.flat.start)) {
+                    *sum += gradient[0];
+                }
+            }
+        }
+        rows::store(&mut tile.first, (plane, range.flat.start), sums, staging);
+    }
+}

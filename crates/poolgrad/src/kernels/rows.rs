@@ -1,0 +1,85 @@
+//! Row primitives: the few loops that every kernel is made of.
+//!
+//! None of them adds across a row, so a compiler may use vectors of any width without changing a bit.
+
+use crate::dtype::{Accumulator, Element, Float};
+use crate::exec::{Scratch, booked};
+use crate::tensor::raw::{OutTile, Row};
+
+/// The longest row that is converted at once: long enough to amortise a call, short enough for its buffers to stay in
+/// the first-level cache.
+pub(crate) const ROW: usize = 1024;
+
+/// Sets every element to +0.0.
+#[inline(always)]
+pub(crate) fn clear<A: Accumulator>(row: &mut [A]) {
+    row.fill(A::ZERO);
+}
+
+/// Adds `terms` to `sums`, element by element.
+#[inline(always)]
+pub(crate) fn add<A: Accumulator>(sums: &mut [A], terms: &[A]) {
+    for (sum, &term) in sums.iter_mut().zip(terms) {
+        *sum += term;
+    }
+}
+
+/// Buffers for rows that do not lie in memory as a kernel reads them.
+pub(crate) struct RowBuffers<'s, T: Float> {
+    elements: &'s mut [T],
+    wide: &'s mut [T::Acc],
+}
+
+impl<'s, T: Float> RowBuffers<'s, T> {
+    /// Buffers for rows of up to `len` elements.
+    #[inline(always)]
+    pub(crate) fn new(scratch: &mut Scratch<'s>, len: usize) -> Self {
+        Self { elements: scratch.row(len), wide: scratch.row(len) }
+    }
+
+    /// The bytes to book for them.
+    pub(crate) const fn bytes(len: usize) -> usize {
+        booked::<T>(len) + booked::<T::Acc>(len)
+    }
+
+    /// The elements of `row`, widened: where they lie if they can be read so, or in a buffer.
+    #[inline(always)]
+    pub(crate) fn widen<'b>(&'b mut self, row: Row<'b, T>) -> &'b [T::Acc] {
+        let elements = row.load(self.elements);
+        if let Some(wide) = T::as_wide(elements) {
+            return wide;
+        }
+        let wide = &mut self.wide[..elements.len()];
+        T::widen(elements, wide);
+        wide
+    }
+}
+
+/// Rounds `wide` once and writes it at the flat offsets of `plane` that begin with `flat`.
+///
+/// `staging` holds rounded elements on their way to memory that cannot be rounded into directly.
+#[inline(always)]
+pub(crate) fn store<T: Float>(
+    out: &mut OutTile<'_, T>,
+    (plane, flat): (usize, usize),
+    wide: &[T::Acc],
+    staging: &mut [T],
+) {
+    if let Some(elements) = T::from_wide(wide) {
+        return out.write(plane, flat, elements);
+    }
+    if let Some(row) = out.row_mut(plane, flat..flat + wide.len()) {
+        return T::narrow(wide, row);
+    }
+    for (i, wide) in wide.chunks(staging.len()).enumerate() {
+        let elements = &mut staging[..wide.len()];
+        T::narrow(wide, elements);
+        out.write(plane, flat + i * ROW, elements);
+    }
+}
+
+/// A staging row for [`store`].
+#[inline(always)]
+pub(crate) fn staging<'s, T: Element>(scratch: &mut Scratch<'s>) -> &'s mut [T] {
+    scratch.row(ROW)
+}

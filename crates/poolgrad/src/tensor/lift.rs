@@ -1,0 +1,142 @@
+//! Lifting: every tensor becomes `[N, C, D, H, W]`, with size-1 axes where it has none.
+//!
+//! This happens once, on entry; below it nothing knows whether a problem was 1-D, 2-D or 3-D.
+
+use super::layout::Layout;
+
+/// Sizes and strides as `[N, C, D, H, W]`, and the longest stretch of a plane that is walked with one step.
+///
+/// A *plane* is the D·H·W block of one `(n, c)`. A place in it is a *flat* offset `d·H·W + h·W + w`, as indices are.
+/// A plane falls into equal *runs*: within one, neighbouring flat offsets are `step` elements apart in memory. For
+/// a contiguous tensor the whole plane is one run of step 1, for a channels-last one it is one run of step C, and
+/// for a window cut out of a larger tensor each row is a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lifted {
+    pub(crate) shape: [usize; 5],
+    strides: [isize; 5],
+    run_len: usize,
+    step: isize,
+}
+
+impl Lifted {
+    /// The lifted form of a layout with `n_spatial` axes behind C, and possibly N before it.
+    ///
+    /// # Panics
+    /// If the rank is neither `n_spatial + 1` nor `n_spatial + 2`, or `n_spatial` is not 1, 2 or 3.
+    pub(crate) fn new(layout: &Layout, n_spatial: usize) -> Self {
+        assert!((1..=3).contains(&n_spatial), "pooling is 1-D, 2-D or 3-D");
+        let batched = layout.rank() == n_spatial + 2;
+        assert!(batched || layout.rank() == n_spatial + 1, "the rank was checked by the plan");
+        let (mut shape, mut strides) = ([1usize; 5], [0isize; 5]);
+        for axis in 0..layout.rank() {
+            let leading = usize::from(!batched);
+            let place = if axis + leading < 2 { axis + leading } else { axis + leading + 3 - n_spatial };
+            // A size that does not fit `usize` cannot belong to memory of this machine unless its stride is 0;
+            // the plan refuses such sizes, and saturating keeps this function total.
+            shape[place] = usize::try_from(layout.shape()[axis]).unwrap_or(usize::MAX);
+            strides[place] = isize::try_from(layout.strides()[axis]).unwrap_or(0);
+        }
+        let (mut run_len, mut step) = (1usize, 1isize);
+        for axis in [4, 3, 2] {
+            if shape[axis] == 1 {
+                continue;
+            }
+            if run_len == 1 {
+                (run_len, step) = (shape[axis], strides[axis]);
+            } else if strides[axis] == step.wrapping_mul(run_len as isize) {
+                run_len *= shape[axis];
+            } else {
+                break;
+            }
+        }
+        Self { shape, strides, run_len, step }
+    }
+
+    /// The number of planes: N·C.
+    pub(crate) fn n_planes(&self) -> usize {
+        self.shape[0] * self.shape[1]
+    }
+
+    /// The elements of one plane: D·H·W.
+    pub(crate) fn plane_len(&self) -> usize {
+        self.shape[2] * self.shape[3] * self.shape[4]
+    }
+
+    /// The flat offsets that one run covers; it divides the plane's length.
+    pub(crate) fn run_len(&self) -> usize {
+        self.run_len
+    }
+
+    /// The step in memory between flat neighbours of one run, in elements.
+    pub(crate) fn step(&self) -> isize {
+        self.step
+    }
+
+    /// Where flat offset `flat` of plane `plane` lies, in elements from element `[0, 0, 0, 0, 0]`.
+    #[inline(always)]
+    pub(crate) fn place(&self, plane: usize, flat: usize) -> isize {
+        let [_, n_c, _, n_h, n_w] = self.shape;
+        let [n, c, d, h, _] = self.strides;
+        let within = (flat % self.run_len) as isize * self.step;
+        let start = flat - flat % self.run_len;
+        let row =
+            if start == 0 { 0 } else { (start / (n_h * n_w)) as isize * d + (start / n_w % n_h) as isize * h };
+        // A run is never cut inside a row, unless rows have a single element and the run spans columns of them.
+        (plane / n_c) as isize * n + (plane % n_c) as isize * c + row + within
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::Sizes;
+
+    fn lifted(shape: &[i64], strides: &[i64], n_spatial: usize) -> Lifted {
+        let sizes = |list| Sizes::try_from(list).unwrap();
+        Lifted::new(&Layout::strided(sizes(shape), sizes(strides)).unwrap(), n_spatial)
+    }
+
+    #[test]
+    fn missing_axes_have_size_one() {
+        assert_eq!(lifted(&[2, 3, 5], &[15, 5, 1], 1).shape, [2, 3, 1, 1, 5]);
+        assert_eq!(lifted(&[3, 4, 5], &[20, 5, 1], 2).shape, [1, 3, 1, 4, 5]);
+        assert_eq!(lifted(&[3, 6, 4, 5], &[120, 20, 5, 1], 3).shape, [1, 3, 6, 4, 5]);
+    }
+
+    #[test]
+    fn runs_merge_as_far_as_one_step_reaches() {
+        let run = |shape: &[i64], strides: &[i64]| {
+            let lifted = lifted(shape, strides, 3);
+            (lifted.run_len(), lifted.step())
+        };
+        assert_eq!(run(&[2, 3, 4, 5, 6], &[360, 120, 30, 6, 1]), (120, 1), "contiguous");
+        assert_eq!(run(&[2, 3, 4, 5, 6], &[360, 1, 90, 18, 3]), (120, 3), "channels last");
+        assert_eq!(run(&[2, 3, 4, 5, 6], &[840, 280, 70, 14, 2]), (6, 2), "every other column of a wider tensor");
+        assert_eq!(run(&[2, 3, 4, 5, 1], &[60, 20, 5, 1, 77]), (20, 1), "single columns");
+        assert_eq!(run(&[2, 3, 4, 1, 6], &[72, 24, 6, 99, 1]), (24, 1), "single rows");
+        assert_eq!(run(&[2, 3, 4, 5, 6], &[0, 0, 0, 0, 0]), (120, 0), "one repeated element");
+    }
+
+    #[test]
+    fn places_are_sums_over_the_axes() {
+        let shape = [2i64, 3, 4, 5, 6];
+        for strides in [
+            [360, 120, 30, 6, 1],
+            [360, 1, 90, 18, 3],
+            [-360, 120, -30, 6, -1],
+            [1, 2, 6, 24, 120],
+            [840, 280, 70, 14, 2],
+            [720, 240, 60, 6, 1],
+        ] {
+            let lifted = lifted(&shape, &strides, 3);
+            for plane in 0..6 {
+                for flat in 0..120 {
+                    let (n, c) = (plane / 3, plane % 3);
+                    let (d, h, w) = (flat / 30, flat / 6 % 5, flat % 6);
+                    let want: i64 = [n, c, d, h, w].iter().zip(&strides).map(|(&i, s)| i as i64 * s).sum();
+                    assert_eq!(lifted.place(plane, flat) as i64, want, "{strides:?} plane {plane} flat {flat}");
+                }
+            }
+        }
+    }
+}

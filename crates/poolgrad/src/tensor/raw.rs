@@ -1,0 +1,423 @@
+//! The unsafe room of tensors: memory behind views, rows read from it, and disjoint tiles written to it.
+//!
+//! Everything outside this file works with three safe ideas, each made true by checks in here:
+//!
+//! * a [`TensorView`] or [`TensorViewMut`] exists only if every element that its layout can name lies in memory that
+//!   is valid for the view's life (checked against the slice, or signed for by the caller of `from_raw_parts`);
+//! * a [`Source`] hands out [`Row`]s only for places inside its shape (asserted on every row);
+//! * a [`Target`] hands out each tile of a [`Partition`] at most once, to one thread, and a [`Tile`] writes only
+//!   inside its own range (asserted on every write). Tiles are disjoint sets of positions, and the layout does not
+//!   overlap itself (checked in [`Target::new`]), so they are disjoint sets of memory.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::layout::{Layout, LayoutError};
+use super::lift::Lifted;
+use super::partition::{Partition, TileRange};
+use super::view::{TensorDesc, TensorView, TensorViewMut};
+use crate::dtype::{DType, Element};
+use crate::exec::stream;
+
+/// The address of element `[0, 0, …]` of memory that may be read for `'a`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shared<'a> {
+    origin: *const c_void,
+    life: PhantomData<&'a [u8]>,
+}
+
+/// The address of element `[0, 0, …]` of memory that this view alone may use for `'a`.
+#[derive(Debug)]
+pub(crate) struct Exclusive<'a> {
+    origin: *mut c_void,
+    life: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: `Shared` stands for a shared borrow of plain numbers, which may be read from any thread.
+unsafe impl Send for Shared<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Shared<'_> {}
+// SAFETY: `Exclusive` stands for an exclusive borrow of plain numbers, which may move to any thread.
+unsafe impl Send for Exclusive<'_> {}
+// SAFETY: a shared `Exclusive` gives no access to its memory; only taking it by value or `&mut` does.
+unsafe impl Sync for Exclusive<'_> {}
+
+/// Checks that a layout whose element `[0, 0, …]` is number `offset` of a buffer stays inside its `len` elements.
+fn check_reach(layout: &Layout, offset: usize, len: usize) -> Result<(), LayoutError> {
+    let reach = layout.reach();
+    let offset = i64::try_from(offset).unwrap_or(i64::MAX);
+    let (low, high) = (offset.saturating_add(*reach.start()), offset.saturating_add(*reach.end()));
+    // An empty layout names no element, but its origin still has to be an address of the buffer or its end.
+    let end = i64::try_from(len).unwrap_or(i64::MAX).saturating_add(i64::from(layout.is_empty()));
+    if low < 0 || high >= end {
+        return Err(LayoutError::OutOfBuffer { low, high, len });
+    }
+    Ok(())
+}
+
+impl<'a> Shared<'a> {
+    pub(super) fn within<T: Element>(data: &'a [T], layout: &Layout, offset: usize) -> Result<Self, LayoutError> {
+        check_reach(layout, offset, data.len())?;
+        Ok(Self { origin: data.as_ptr().wrapping_add(offset).cast(), life: PhantomData })
+    }
+}
+
+impl<'a> Exclusive<'a> {
+    pub(super) fn within<T: Element>(
+        data: &'a mut [T],
+        layout: &Layout,
+        offset: usize,
+    ) -> Result<Self, LayoutError> {
+        check_reach(layout, offset, data.len())?;
+        Ok(Self { origin: data.as_mut_ptr().wrapping_add(offset).cast(), life: PhantomData })
+    }
+
+    /// The same memory for a shorter time, while `self` cannot be used.
+    pub(super) fn reborrow(&mut self) -> Exclusive<'_> {
+        Exclusive { origin: self.origin, life: PhantomData }
+    }
+}
+
+impl TensorView<'_> {
+    /// A tensor in memory that was obtained elsewhere; `origin` is the address of its element `[0, 0, …]`.
+    ///
+    /// # Safety
+    /// For the whole of the returned lifetime, every element that `layout` names from `origin` must lie in one
+    /// allocation, be initialised, and not be written. `origin` may be anything if the layout is empty. An address
+    /// that is not aligned for `dtype` is refused with an error when a plan uses the view.
+    #[must_use]
+    pub unsafe fn from_raw_parts(origin: *const c_void, dtype: DType, layout: Layout) -> Self {
+        Self { desc: TensorDesc { dtype, layout }, memory: Shared { origin, life: PhantomData } }
+    }
+
+    /// Whether the memory is aligned for the element type.
+    pub(crate) fn is_aligned(&self) -> bool {
+        self.desc.layout.is_empty() || self.memory.origin.addr().is_multiple_of(self.desc.dtype.size())
+    }
+}
+
+impl TensorViewMut<'_> {
+    /// A tensor in memory that was obtained elsewhere; `origin` is the address of its element `[0, 0, …]`.
+    ///
+    /// # Safety
+    /// For the whole of the returned lifetime, every element that `layout` names from `origin` must lie in one
+    /// allocation, be initialised, and be read and written through this view alone. `origin` may be anything if the
+    /// layout is empty. An address that is not aligned for `dtype` is refused with an error when a plan uses the
+    /// view, and so is a layout that overlaps itself.
+    #[must_use]
+    pub unsafe fn from_raw_parts(origin: *mut c_void, dtype: DType, layout: Layout) -> Self {
+        Self { desc: TensorDesc { dtype, layout }, memory: Exclusive { origin, life: PhantomData } }
+    }
+
+    /// Whether the memory is aligned for the element type.
+    pub(crate) fn is_aligned(&self) -> bool {
+        self.desc.layout.is_empty() || self.memory.origin.addr().is_multiple_of(self.desc.dtype.size())
+    }
+}
+
+/// A typed, lifted tensor that kernels read rows from.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a, T> {
+    origin: *const T,
+    lifted: Lifted,
+    life: PhantomData<&'a [T]>,
+}
+
+// SAFETY: a `Source` stands for a shared borrow of plain numbers.
+unsafe impl<T: Element> Sync for Source<'_, T> {}
+
+impl<'a, T: Element> Source<'a, T> {
+    /// # Panics
+    /// If the view's element type is not `T`, its memory is not aligned, or its rank does not fit `n_spatial`: the
+    /// plan has checked all three.
+    pub(crate) fn new(view: &TensorView<'a>, n_spatial: usize) -> Self {
+        assert_eq!(view.desc.dtype, T::DTYPE, "the element type was checked by the plan");
+        assert!(view.is_aligned(), "the alignment was checked by the plan");
+        Self {
+            origin: view.memory.origin.cast(),
+            lifted: Lifted::new(&view.desc.layout, n_spatial),
+            life: PhantomData,
+        }
+    }
+
+    /// The length of the runs that planes fall into; a row must not cross from one into the next.
+    pub(crate) fn run_len(&self) -> usize {
+        self.lifted.run_len()
+    }
+
+    /// The elements at flat offsets `flat` of plane `plane`.
+    ///
+    /// # Panics
+    /// If they are not inside the tensor, or not inside one run.
+    #[inline(always)]
+    pub(crate) fn row(&self, plane: usize, flat: Range<usize>) -> Row<'a, T> {
+        let run_len = self.lifted.run_len();
+        assert!(
+            plane < self.lifted.n_planes()
+                && flat.start < flat.end
+                && flat.end <= self.lifted.plane_len()
+                && flat.start % run_len + (flat.end - flat.start) <= run_len,
+            "a row lies inside one run of its plane"
+        );
+        let origin = self.origin.wrapping_offset(self.lifted.place(plane, flat.start));
+        let len = flat.end - flat.start;
+        if self.lifted.step() == 1 || len == 1 {
+            // SAFETY: the assertion above puts `flat` inside the lifted shape and inside one run of step 1, so these
+            // are `len` consecutive elements that the view's layout names: valid, aligned (checked in `new`),
+            // initialised and unwritten for `'a` by the view's construction.
+            Row::Slice(unsafe { std::slice::from_raw_parts(origin, len) })
+        } else {
+            Row::Strided(Strided { origin, step: self.lifted.step(), len, life: PhantomData })
+        }
+    }
+}
+
+/// Neighbouring elements of one run of a plane.
+#[derive(Clone, Copy)]
+pub(crate) enum Row<'a, T> {
+    /// They are neighbours in memory too.
+    Slice(&'a [T]),
+    /// They are a constant step apart.
+    Strided(Strided<'a, T>),
+}
+
+/// Elements a constant step apart; every one of them is readable.
+#[derive(Clone, Copy)]
+pub(crate) struct Strided<'a, T> {
+    origin: *const T,
+    step: isize,
+    len: usize,
+    life: PhantomData<&'a [T]>,
+}
+
+impl<'a, T: Element> Row<'a, T> {
+    /// The elements as a slice: where they lie, or copied to the front of `buffer`.
+    ///
+    /// # Panics
+    /// If they have to be copied and `buffer` is shorter than the row.
+    #[inline(always)]
+    pub(crate) fn load<'b>(self, buffer: &'b mut [T]) -> &'b [T]
+    where
+        'a: 'b,
+    {
+        match self {
+            Row::Slice(slice) => slice,
+            Row::Strided(row) => {
+                let buffer = &mut buffer[..row.len];
+                for (i, value) in buffer.iter_mut().enumerate() {
+                    // SAFETY: `i < row.len`, and `Source::row` made the row from `len` places of one run, all of
+                    // them named by the view's layout.
+                    *value = unsafe { *row.origin.wrapping_offset(i as isize * row.step) };
+                }
+                buffer
+            }
+        }
+    }
+}
+
+/// One typed, lifted tensor that tiles write to.
+struct Output<T> {
+    origin: *mut T,
+    lifted: Lifted,
+    streaming: bool,
+}
+
+/// One or two output tensors of the same shape, cut by one partition, whose tiles are handed out once each.
+pub(crate) struct Target<'a, T, U> {
+    first: Output<T>,
+    second: Option<Output<U>>,
+    partition: Partition,
+    next: AtomicUsize,
+    life: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: a shared `Target` gives access to its memory only through tiles, each of which is handed out once and covers
+// positions that no other covers.
+unsafe impl<T: Element, U: Element> Sync for Target<'_, T, U> {}
+
+impl<'a, T: Element, U: Element> Target<'a, T, U> {
+    /// Takes the outputs apart by `partition`. With `streaming`, whole rows bypass the cache on their way to memory.
+    ///
+    /// # Panics
+    /// If an output's element type, rank or alignment is not as the plan has checked, if one overlaps itself, or if
+    /// the partition is not a cut of exactly these shapes.
+    pub(crate) fn new(
+        (first, second): (TensorViewMut<'a>, Option<TensorViewMut<'a>>),
+        n_spatial: usize,
+        partition: Partition,
+        streaming: bool,
+    ) -> Self {
+        Self {
+            first: Output::new(first, n_spatial, &partition, streaming),
+            second: second.map(|view| Output::new(view, n_spatial, &partition, streaming)),
+            partition,
+            next: AtomicUsize::new(0),
+            life: PhantomData,
+        }
+    }
+
+    /// The next tile that nobody has had yet, or `None` when all with a number below `end` are given out.
+    pub(crate) fn claim_before(&self, end: usize) -> Option<Tile<'_, T, U>> {
+        let end = end.min(self.partition.n_tiles());
+        // The update gives every number to one caller only; that is all the ordering disjointness needs.
+        let advance = |id: usize| (id < end).then_some(id + 1);
+        let id = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance).ok()?;
+        let range = self.partition.tile(id);
+        Some(Tile {
+            first: OutTile { output: &self.first, range: range.clone() },
+            second: self.second.as_ref(),
+            range,
+        })
+    }
+}
+
+impl<T: Element> Output<T> {
+    fn new(view: TensorViewMut<'_>, n_spatial: usize, partition: &Partition, streaming: bool) -> Self {
+        assert_eq!(view.desc.dtype, T::DTYPE, "the element type was checked by the plan");
+        assert!(view.is_aligned(), "the alignment was checked by the plan");
+        assert!(!view.desc.layout.overlaps_itself(), "self-overlap was checked by the plan");
+        let lifted = Lifted::new(&view.desc.layout, n_spatial);
+        assert!(
+            lifted.n_planes() == partition.n_planes() && lifted.plane_len() == partition.plane_len(),
+            "the partition cuts the output's own shape"
+        );
+        Self { origin: view.memory.origin.cast(), lifted, streaming }
+    }
+}
+
+/// A tile that the holder alone writes: one range of every output of a [`Target`].
+pub(crate) struct Tile<'t, T, U> {
+    /// The first output's part.
+    pub(crate) first: OutTile<'t, T>,
+    second: Option<&'t Output<U>>,
+    range: TileRange,
+}
+
+impl<'t, T: Element, U: Element> Tile<'t, T, U> {
+    /// The planes and flat offsets of the tile.
+    pub(crate) fn range(&self) -> TileRange {
+        self.range.clone()
+    }
+
+    /// The parts of both outputs.
+    pub(crate) fn split(self) -> (OutTile<'t, T>, Option<OutTile<'t, U>>) {
+        let second = self.second.map(|output| OutTile { output, range: self.range });
+        (self.first, second)
+    }
+}
+
+/// One output's part of a tile.
+pub(crate) struct OutTile<'t, T> {
+    output: &'t Output<T>,
+    range: TileRange,
+}
+
+impl<T: Element> OutTile<'_, T> {
+    fn assert_inside(&self, plane: usize, flat: &Range<usize>) {
+        assert!(
+            self.range.planes.contains(&plane)
+                && self.range.flat.start <= flat.start
+                && flat.start < flat.end
+                && flat.end <= self.range.flat.end,
+            "a tile writes inside its own range"
+        );
+    }
+
+    /// Writes `values` at the flat offsets of plane `plane` that begin with `flat`.
+    ///
+    /// # Panics
+    /// If they are not all inside the tile.
+    #[inline(always)]
+    pub(crate) fn write(&mut self, plane: usize, flat: usize, values: &[T]) {
+        self.assert_inside(plane, &(flat..flat + values.len()));
+        let (lifted, mut flat, mut values) = (&self.output.lifted, flat, values);
+        while !values.is_empty() {
+            let len = values.len().min(lifted.run_len() - flat % lifted.run_len());
+            let (run, rest) = values.split_at(len);
+            let origin = self.output.origin.wrapping_offset(lifted.place(plane, flat));
+            if lifted.step() == 1 || len == 1 {
+                // SAFETY: `len` consecutive elements of one run of step 1, named by the output's layout: valid and
+                // aligned by construction, and this tile's alone (see the top of the file).
+                let row = unsafe { std::slice::from_raw_parts_mut(origin, len) };
+                if self.output.streaming { stream::copy(run, row) } else { row.copy_from_slice(run) }
+            } else {
+                for (i, &value) in run.iter().enumerate() {
+                    let place = origin.wrapping_offset(i as isize * lifted.step());
+                    // SAFETY: flat offset `flat + i` is inside the tile and inside one run, so this is an element
+                    // of the output's layout that is this tile's alone.
+                    unsafe { *place = value };
+                }
+            }
+            (flat, values) = (flat + len, rest);
+        }
+    }
+
+    /// The elements at flat offsets `flat` of plane `plane`, where they are neighbours in memory and are not to be
+    /// streamed.
+    ///
+    /// # Panics
+    /// If they are not all inside the tile.
+    #[inline(always)]
+    pub(crate) fn row_mut(&mut self, plane: usize, flat: Range<usize>) -> Option<&mut [T]> {
+        self.assert_inside(plane, &flat);
+        let lifted = &self.output.lifted;
+        let len = flat.end - flat.start;
+        let one_run = flat.start % lifted.run_len() + len <= lifted.run_len();
+        if self.output.streaming || !one_run || lifted.step() != 1 {
+            return None;
+        }
+        let origin = self.output.origin.wrapping_offset(lifted.place(plane, flat.start));
+        // SAFETY: as in `write`: consecutive elements of one run of step 1, inside this tile. The borrow of `self`
+        // keeps the tile from being written otherwise meanwhile.
+        Some(unsafe { std::slice::from_raw_parts_mut(origin, len) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views_stay_inside_their_buffer() {
+        let data = [0f32; 12];
+        let layout = |shape: [i64; 3], strides: [i64; 3]| Layout::strided(shape, strides).unwrap();
+        let fits = |layout: Layout, offset: usize| TensorView::strided(&data, layout, offset).is_ok();
+        assert!(fits(layout([1, 3, 4], [12, 4, 1]), 0));
+        assert!(!fits(layout([1, 3, 4], [12, 4, 1]), 1));
+        assert!(fits(layout([1, 3, 4], [12, -4, 1]), 8));
+        assert!(!fits(layout([1, 3, 4], [12, -4, 1]), 7));
+        assert!(!fits(layout([1, 3, 4], [12, 4, 1]), usize::MAX));
+        assert!(fits(layout([0, 3, 4], [12, 4, 1]), 12));
+        assert!(!fits(layout([0, 3, 4], [12, 4, 1]), 13));
+    }
+
+    #[test]
+    fn every_tile_is_claimed_once() {
+        let mut data = [0f32; 60];
+        let view = TensorViewMut::new(&mut data, [3, 4, 5]).unwrap();
+        let cut = Partition::new(3, [1, 4, 5], 7, 1);
+        let target = Target::<f32, i32>::new((view, None), 2, cut, false);
+        let mut n_tiles = 0;
+        while let Some(mut tile) = target.claim_before(usize::MAX) {
+            n_tiles += 1;
+            let TileRange { planes, flat } = tile.range();
+            for plane in planes {
+                tile.first.write(plane, flat.start, &vec![1.0; flat.len()]);
+            }
+        }
+        assert_eq!(n_tiles, cut.n_tiles());
+        assert!(target.claim_before(usize::MAX).is_none());
+        assert_eq!(data, [1.0; 60]);
+    }
+
+    #[test]
+    #[should_panic(expected = "inside its own range")]
+    fn a_tile_cannot_write_its_neighbour() {
+        let mut data = [0f32; 20];
+        let view = TensorViewMut::new(&mut data, [1, 4, 5]).unwrap();
+        let target = Target::<f32, i32>::new((view, None), 2, Partition::new(1, [1, 4, 5], 5, 1), false);
+        target.claim_before(usize::MAX).unwrap().first.write(0, 4, &[1.0, 2.0]);
+    }
+}
