@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use poolgrad::{
-    AdaptiveAvgPool, AdaptiveMaxPool, Argument, DType, Direction, Error, Layout, LayoutError, MAX_AXES, MaxPool, Operands,
-    Plan, PlanOptions, Sizes, Spec, Tensor, TensorDesc, TensorView, TensorViewMut,
+    AdaptiveAvgPool, AdaptiveMaxPool, Argument, DType, Direction, Error, Layout, LayoutError, MAX_AXES, MaxPool,
+    Operands, Plan, PlanOptions, Sizes, Spec, Tensor, TensorDesc, TensorView, TensorViewMut,
 };
 
 fn desc(dtype: DType, shape: impl Into<Sizes>) -> TensorDesc {
@@ -42,7 +42,9 @@ fn good() -> (Spec, Operands<TensorDesc>) {
 
 /// Plans whose error is known: the operation, its operands, the error, and its text.
 fn refused() -> Vec<(Spec, Operands<TensorDesc>, Error, &'static str)> {
-    use Argument::{Dilation, GradInput, GradOutput, Indices, Input, KernelSize, Output, OutputSize, Padding, Stride};
+    use Argument::{
+        Dilation, GradInput, GradOutput, Indices, Input, KernelSize, Output, OutputSize, Padding, Stride,
+    };
     let (good_spec, good_operands) = good();
     let adaptive_max = |size: i64| AdaptiveMaxPool::new_2d(size).spec(Direction::Gradient);
     let avg = AdaptiveAvgPool::new_2d(2).spec(Direction::Gradient);
@@ -216,10 +218,7 @@ fn refused() -> Vec<(Spec, Operands<TensorDesc>, Error, &'static str)> {
                 output: f32([1, 2, 2]),
                 indices: strided(DType::I64, [1, 2, 2], [0, 0, 0]),
             },
-            Error::Overlap {
-                argument: Indices,
-                layout: Box::new(Layout::strided([1, 2, 2], [0, 0, 0]).unwrap()),
-            },
+            Error::Overlap { argument: Indices, layout: Box::new(Layout::strided([1, 2, 2], [0, 0, 0]).unwrap()) },
             "indices is written, so no two of its elements may share a place, got [1, 2, 2] with strides [0, 0, 0]",
         ),
         (
@@ -260,13 +259,15 @@ fn execution_refuses_what_was_not_planned() {
     let index = TensorView::new(&indices, [1, 2, 2]).unwrap();
 
     let other = TensorView::new(&grad_output, [2, 2, 1]).unwrap();
-    let error = execute((other, index, TensorViewMut::new(&mut grad_input, [1, 4, 4]).unwrap()), |n| n).unwrap_err();
+    let error =
+        execute((other, index, TensorViewMut::new(&mut grad_input, [1, 4, 4]).unwrap()), |n| n).unwrap_err();
     let (wanted, got) = (Box::new(f32([1, 2, 2])), Box::new(f32([2, 2, 1])));
     assert_eq!(error, Error::NotAsPlanned { argument: Argument::GradOutput, wanted, got });
     assert_eq!(error.to_string(), "grad_output must be as planned, f32 [1, 2, 2], got f32 [2, 2, 1]");
 
     let swapped = TensorView::strided(&grad_output, Layout::strided([1, 2, 2], [4, 1, 2]).unwrap(), 0).unwrap();
-    let error = execute((swapped, index, TensorViewMut::new(&mut grad_input, [1, 4, 4]).unwrap()), |n| n).unwrap_err();
+    let error =
+        execute((swapped, index, TensorViewMut::new(&mut grad_input, [1, 4, 4]).unwrap()), |n| n).unwrap_err();
     assert_eq!(
         error.to_string(),
         "grad_output must be as planned, f32 [1, 2, 2], got f32 [1, 2, 2] with strides [4, 1, 2]"
@@ -307,6 +308,30 @@ fn misaligned_memory_is_refused() {
         .unwrap_err();
     assert_eq!(error, Error::Misaligned { argument: Argument::GradOutput, wanted: 4 });
     assert_eq!(error.to_string(), "the memory of grad_output must be aligned to 4 bytes");
+}
+
+#[test]
+fn outputs_that_share_memory_are_refused() {
+    let spec = AdaptiveAvgPool::new_1d(4).spec(Direction::Gradient);
+    let layout = Layout::strided([3, 4], [8, 1]).unwrap();
+    let desc = TensorDesc { dtype: DType::F32, layout };
+    let plan = Plan::new(&spec, &Operands::Spread { grad_output: desc, grad_input: desc }).unwrap();
+    let mut buffer: Vec<f32> = (0..24).map(|i| i as f32).collect();
+    let origin = buffer.as_mut_ptr();
+    let run = |grad_input: usize| {
+        // SAFETY: both are inside the buffer, which nobody else uses; that the plan refuses them where they share
+        // elements, before it touches any, is what is tested.
+        let grad_output = unsafe { TensorView::from_raw_parts(origin.cast(), DType::F32, layout) };
+        let origin = origin.wrapping_add(grad_input).cast();
+        // SAFETY: as above.
+        let grad_input = unsafe { TensorViewMut::from_raw_parts(origin, DType::F32, layout) };
+        plan.run(Operands::Spread { grad_output, grad_input })
+    };
+    assert_eq!(run(4), Ok(()), "interleaved halves of one buffer are two tensors");
+    let error = run(3).unwrap_err();
+    assert_eq!(error, Error::Aliased { argument: Argument::GradInput, other: Argument::GradOutput });
+    assert_eq!(error.to_string(), "grad_input is written, so it must not share memory with grad_output");
+    assert!(buffer.chunks(8).all(|row| row[..4] == row[4..]), "windows of one element pass gradients on");
 }
 
 #[test]
@@ -413,7 +438,9 @@ fn every_variant_is_in_a_table_above() {
     assert!(declared.len() > 20, "{declared:?}");
     let name = |error: &Error| format!("{error:?}").split([' ', '{', '(']).next().unwrap().to_string();
     let mut reached: BTreeSet<String> = refused().iter().map(|(.., error, _)| name(error)).collect();
-    for elsewhere in ["Layout", "NotAsPlanned", "Misaligned", "WorkspaceTooSmall", "NoSuchKernel", "IndexOutOfRange"] {
+    for elsewhere in
+        ["Layout", "NotAsPlanned", "Misaligned", "Aliased", "WorkspaceTooSmall", "NoSuchKernel", "IndexOutOfRange"]
+    {
         reached.insert(elsewhere.into());
     }
     assert_eq!(declared, reached.iter().map(String::as_str).collect());

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::layout::{Layout, LayoutError};
 use super::lift::Lifted;
+use super::overlap::Placed;
 use super::partition::{Partition, TileRange};
 use super::view::{TensorDesc, TensorView, TensorViewMut};
 use crate::dtype::{DType, Element};
@@ -92,9 +93,9 @@ impl TensorView<'_> {
         Self { desc: TensorDesc { dtype, layout }, memory: Shared { origin, life: PhantomData } }
     }
 
-    /// Whether the memory is aligned for the element type.
-    pub(crate) fn is_aligned(&self) -> bool {
-        self.desc.layout.is_empty() || self.memory.origin.addr().is_multiple_of(self.desc.dtype.size())
+    /// Where the tensor lies.
+    pub(crate) fn placed(&self) -> Placed<'_> {
+        Placed { layout: &self.desc.layout, address: self.memory.origin.addr(), size: self.desc.dtype.size() }
     }
 }
 
@@ -111,9 +112,9 @@ impl TensorViewMut<'_> {
         Self { desc: TensorDesc { dtype, layout }, memory: Exclusive { origin, life: PhantomData } }
     }
 
-    /// Whether the memory is aligned for the element type.
-    pub(crate) fn is_aligned(&self) -> bool {
-        self.desc.layout.is_empty() || self.memory.origin.addr().is_multiple_of(self.desc.dtype.size())
+    /// Where the tensor lies.
+    pub(crate) fn placed(&self) -> Placed<'_> {
+        Placed { layout: &self.desc.layout, address: self.memory.origin.addr(), size: self.desc.dtype.size() }
     }
 }
 
@@ -134,7 +135,7 @@ impl<'a, T: Element> Source<'a, T> {
     /// plan has checked all three.
     pub(crate) fn new(view: &TensorView<'a>, n_spatial: usize) -> Self {
         assert_eq!(view.desc.dtype, T::DTYPE, "the element type was checked by the plan");
-        assert!(view.is_aligned(), "the alignment was checked by the plan");
+        assert!(view.placed().is_aligned(), "the alignment was checked by the plan");
         Self {
             origin: view.memory.origin.cast(),
             lifted: Lifted::new(&view.desc.layout, n_spatial),
@@ -276,7 +277,7 @@ impl<'a, T: Element, U: Element> Target<'a, T, U> {
 impl<T: Element> Output<T> {
     fn new(view: TensorViewMut<'_>, n_spatial: usize, partition: &Partition, streaming: bool) -> Self {
         assert_eq!(view.desc.dtype, T::DTYPE, "the element type was checked by the plan");
-        assert!(view.is_aligned(), "the alignment was checked by the plan");
+        assert!(view.placed().is_aligned(), "the alignment was checked by the plan");
         assert!(!view.desc.layout.overlaps_itself(), "self-overlap was checked by the plan");
         let lifted = Lifted::new(&view.desc.layout, n_spatial);
         assert!(
