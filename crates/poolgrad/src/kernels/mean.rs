@@ -43,30 +43,39 @@ impl<T: Float> TileKernel<T, T> for Mean<'_, T> {
         let mut buffers = RowBuffers::new(&mut scratch, ROW);
         let staging = rows::staging(&mut scratch);
         for plane in range.planes {
-            output_rows(&self.geometry, range.flat.clone(), |row| {
-                let n_rows = row.d.count as u64 * row.h.count as u64;
-                let mut sum = T::Acc::ZERO;
-                row.for_each_span(&self.geometry.axes[2], |outputs, span| {
-                    let sums = &mut columns[..span.len()];
-                    rows::clear(sums);
-                    for flat in row.input_rows(&self.geometry) {
-                        let input = self.input.row(plane, flat + span.start..flat + span.end);
-                        rows::add(sums, buffers.widen(input));
-                    }
-                    for ow in outputs {
-                        let window = self.geometry.axes[2].window(ow);
-                        if span.start <= window.first {
-                            sum = T::Acc::ZERO;
-                        }
-                        for w in window.first.max(span.start)..(window.last() + 1).min(span.end) {
-                            sum += sums[w - span.start];
-                        }
-                        means[ow - row.w.start] = sum / T::Acc::from_count(n_rows * window.count as u64);
-                    }
-                });
-                let OutputRow { w, flat, .. } = row;
-                rows::store(&mut tile.first, (plane, *flat), &means[..w.len()], staging);
-            });
+            output_rows(
+                &self.geometry,
+                range.flat.clone(),
+                #[inline(always)]
+                |row| {
+                    let n_rows = row.d.count as u64 * row.h.count as u64;
+                    let mut sum = T::Acc::ZERO;
+                    row.for_each_span(
+                        &self.geometry.axes[2],
+                        #[inline(always)]
+                        |outputs, span| {
+                            let sums = &mut columns[..span.len()];
+                            rows::clear(sums);
+                            for flat in row.input_rows(&self.geometry) {
+                                let input = self.input.row(plane, flat + span.start..flat + span.end);
+                                rows::add(sums, buffers.widen(input));
+                            }
+                            for ow in outputs {
+                                let window = self.geometry.axes[2].window(ow);
+                                if span.start <= window.first {
+                                    sum = T::Acc::ZERO;
+                                }
+                                for w in window.first.max(span.start)..(window.last() + 1).min(span.end) {
+                                    sum += sums[w - span.start];
+                                }
+                                means[ow - row.w.start] = sum / T::Acc::from_count(n_rows * window.count as u64);
+                            }
+                        },
+                    );
+                    let OutputRow { w, flat, .. } = row;
+                    rows::store(&mut tile.first, (plane, *flat), &means[..w.len()], staging);
+                },
+            );
         }
     }
 }

@@ -73,20 +73,25 @@ impl<T: Float, I: Index> TileKernel<T, I> for Scatter<'_, T, I> {
         for plane in range.planes {
             rows::clear(sums);
             let longest = ROW.min(self.grad_output.run_len()).min(self.indices.run_len());
-            outputs.for_each_row(longest, |row| {
-                // A row may begin inside a run of one tensor that ends before the row does; it is cut there.
-                let mut start = row.start;
-                while start < row.end {
-                    let left = |run_len: usize| run_len - start % run_len;
-                    let len =
-                        (row.end - start).min(left(self.grad_output.run_len())).min(left(self.indices.run_len()));
-                    let part = start..start + len;
-                    let indices = self.indices.row(plane, part.clone()).load(index_buffer);
-                    let gradients = buffers.widen(self.grad_output.row(plane, part));
-                    n_added += add_at(sums, range.flat.start, indices, gradients);
-                    start += len;
-                }
-            });
+            outputs.for_each_row(
+                longest,
+                #[inline(always)]
+                |row| {
+                    // A row may begin inside a run of one tensor that ends before the row does; it is cut there.
+                    let mut start = row.start;
+                    while start < row.end {
+                        let left = |run_len: usize| run_len - start % run_len;
+                        let len = (row.end - start)
+                            .min(left(self.grad_output.run_len()))
+                            .min(left(self.indices.run_len()));
+                        let part = start..start + len;
+                        let indices = self.indices.row(plane, part.clone()).load(index_buffer);
+                        let gradients = buffers.widen(self.grad_output.row(plane, part));
+                        n_added += add_at(sums, range.flat.start, indices, gradients);
+                        start += len;
+                    }
+                },
+            );
             rows::store(&mut tile.first, (plane, range.flat.start), sums, staging);
         }
         self.n_added.fetch_add(n_added, Ordering::Relaxed);
@@ -142,24 +147,28 @@ impl OutputsReaching {
     fn for_each_row(&self, longest: usize, mut visit: impl FnMut(Range<usize>)) {
         let [_, n_h, n_w] = self.output;
         let [d, h, w] = &self.ranges;
-        let mut visit_all = |flat: Range<usize>| {
-            let mut start = flat.start;
-            while start < flat.end {
-                let end = flat.end.min(start + longest);
-                visit(start..end);
-                start = end;
-            }
+        let w_is_whole = w.len() == n_w;
+        let h_is_whole = w_is_whole && h.len() == n_h;
+        // Axes that are covered whole merge with those before them.
+        let (n_blocks, n_rows) = match (h_is_whole, w_is_whole) {
+            (true, _) => (1, 1),
+            (false, true) => (d.len(), 1),
+            (false, false) => (d.len(), h.len()),
         };
-        if w.len() < n_w {
-            for row in d.clone().flat_map(|d| h.clone().map(move |h| (d * n_h + h) * n_w)) {
-                visit_all(row + w.start..row + w.end);
+        for block in 0..n_blocks {
+            for row in 0..n_rows {
+                let mut start = ((d.start + block) * n_h + h.start + row) * n_w + w.start;
+                let end = match (h_is_whole, w_is_whole) {
+                    (true, _) => d.end * n_h * n_w,
+                    (false, true) => start + h.len() * n_w,
+                    (false, false) => start + w.len(),
+                };
+                while start < end {
+                    let piece = start..end.min(start + longest);
+                    start = piece.end;
+                    visit(piece);
+                }
             }
-        } else if h.len() < n_h {
-            for d in d.clone() {
-                visit_all((d * n_h + h.start) * n_w..(d * n_h + h.end) * n_w);
-            }
-        } else {
-            visit_all(d.start * n_h * n_w..d.end * n_h * n_w);
         }
     }
 }

@@ -48,18 +48,22 @@ struct Best<A, P> {
     place: P,
 }
 
-impl<A: Accumulator, P: PartialOrd> Best<A, P> {
+impl<A: Accumulator, P: PartialOrd + Copy> Best<A, P> {
     /// The better of two.
     #[inline(always)]
     fn or(self, other: Self) -> Self {
+        // Whether the other wins is as good as random, so it is computed without a branch to be predicted.
         let other_is_later = other.place > self.place;
-        let other_wins = if other.value.is_nan() {
-            other_is_later || !self.value.is_nan()
-        } else {
-            other.value > self.value || (other.value == self.value && !other_is_later)
-        };
-        if other_wins { other } else { self }
+        let nan_wins = other.value.is_nan() & (other_is_later | !self.value.is_nan());
+        let number_wins = (other.value > self.value) | ((other.value == self.value) & !other_is_later);
+        let wins = nan_wins | number_wins;
+        Self { value: select(wins, other.value, self.value), place: select(wins, other.place, self.place) }
     }
+}
+
+#[inline(always)]
+fn select<V>(condition: bool, yes: V, no: V) -> V {
+    if condition { yes } else { no }
 }
 
 impl<T: Float, I: Index> TileKernel<T, I> for WindowsMax<'_, T> {
@@ -74,39 +78,49 @@ impl<T: Float, I: Index> TileKernel<T, I> for WindowsMax<'_, T> {
         let staging = rows::staging(&mut scratch);
         let axis = &self.geometry.axes[2];
         for plane in range.planes {
-            output_rows(&self.geometry, range.flat.clone(), |row| {
-                row.for_each_span(axis, |outputs, span| {
-                    // A window of more rows than `u32` counts is taken in blocks of rows.
-                    let n_rows = row.d.count as u64 * row.h.count as u64;
-                    let mut block = 0..n_rows.min(u64::from(u32::MAX));
-                    while !block.is_empty() {
-                        for (i, flat) in row.input_rows_of(&self.geometry, block.clone()).enumerate() {
-                            let input = self.input.row(plane, flat + span.start..flat + span.end);
-                            columns.take(i as u32, buffers.widen(input));
-                        }
-                        for ow in outputs.clone() {
-                            let window = axis.window(ow);
-                            let Some(best) = columns.best(window, &span) else {
-                                continue;
-                            };
-                            let (row_number, column) = best.place;
-                            let flat = row.input_row(&self.geometry, block.start + u64::from(row_number)) + column;
-                            let mut best = Best { value: best.value, place: flat };
-                            let at = ow - row.w.start;
-                            if window.first < span.start || block.start > 0 {
-                                best = Best { value: maxima[at], place: places[at].offset() }.or(best);
+            output_rows(
+                &self.geometry,
+                range.flat.clone(),
+                #[inline(always)]
+                |row| {
+                    row.for_each_span(
+                        axis,
+                        #[inline(always)]
+                        |outputs, span| {
+                            // A window of more rows than `u32` counts is taken in blocks of rows.
+                            let n_rows = row.d.count as u64 * row.h.count as u64;
+                            let mut block = 0..n_rows.min(u64::from(u32::MAX));
+                            while !block.is_empty() {
+                                for (i, flat) in row.input_rows_of(&self.geometry, block.clone()).enumerate() {
+                                    let input = self.input.row(plane, flat + span.start..flat + span.end);
+                                    columns.take(i as u32, buffers.widen(input));
+                                }
+                                for ow in outputs.clone() {
+                                    let window = axis.window(ow);
+                                    let Some(best) = columns.best(window, &span) else {
+                                        continue;
+                                    };
+                                    let (row_number, column) = best.place;
+                                    let flat =
+                                        row.input_row(&self.geometry, block.start + u64::from(row_number)) + column;
+                                    let mut best = Best { value: best.value, place: flat };
+                                    let at = ow - row.w.start;
+                                    if window.first < span.start || block.start > 0 {
+                                        best = Best { value: maxima[at], place: places[at].offset() }.or(best);
+                                    }
+                                    maxima[at] = best.value;
+                                    places[at] = I::from_offset(best.place);
+                                }
+                                block = block.end..n_rows.min(block.end + u64::from(u32::MAX));
                             }
-                            maxima[at] = best.value;
-                            places[at] = I::from_offset(best.place);
-                        }
-                        block = block.end..n_rows.min(block.end + u64::from(u32::MAX));
+                        },
+                    );
+                    rows::store(&mut output, (plane, row.flat), &maxima[..row.w.len()], staging);
+                    if let Some(indices) = &mut indices {
+                        indices.write(plane, row.flat, &places[..row.w.len()]);
                     }
-                });
-                rows::store(&mut output, (plane, row.flat), &maxima[..row.w.len()], staging);
-                if let Some(indices) = &mut indices {
-                    indices.write(plane, row.flat, &places[..row.w.len()]);
-                }
-            });
+                },
+            );
         }
     }
 }
