@@ -82,6 +82,23 @@ impl AxisWindows {
         }
     }
 
+    /// The inputs from where window `o` starts to where it ends, padding left out. Unlike first and last taps, which
+    /// padding and dilation together can make go back, both ends ascend with `o`.
+    #[inline(always)]
+    pub(crate) fn cover(&self, o: usize) -> Range<usize> {
+        match self.rule {
+            Rule::Fixed { kernel_size, stride, padding, dilation } => {
+                let start = o as i64 * stride - padding;
+                let end = start + dilation * (kernel_size - 1) + 1;
+                start.max(0) as usize..end.min(self.input as i64) as usize
+            }
+            Rule::Adaptive => {
+                let Window { first, count, .. } = self.window(o);
+                first..first + count
+            }
+        }
+    }
+
     /// The output positions whose windows reach into `inputs`, and possibly a few at the ends that step over it.
     pub(crate) fn reaching(&self, inputs: Range<usize>) -> Range<usize> {
         match self.rule {

@@ -221,8 +221,8 @@ impl OutputRow {
     pub(super) fn for_each_span(&self, axis: &AxisWindows, mut visit: impl FnMut(Range<usize>, Range<usize>)) {
         let mut ow = self.w.start;
         while ow < self.w.end {
-            let first = axis.window(ow).first;
-            let fits = |ow: usize| axis.window(ow).last() < first + ROW;
+            let first = axis.cover(ow).start;
+            let fits = |ow: usize| axis.cover(ow).end <= first + ROW;
             let mut end = ow + 1;
             // Ends of windows ascend, so the last output that fits is found by doubling and halving steps.
             let mut step = 1;
@@ -235,7 +235,7 @@ impl OutputRow {
                     step /= 2;
                 }
             }
-            let last = axis.window(end - 1).last();
+            let last = axis.cover(end - 1).end - 1;
             let mut start = first;
             while start <= last {
                 let span = start..(last + 1).min(start + ROW);
