@@ -20,12 +20,7 @@ impl Step {
     pub(crate) fn cargo(name: &'static str, arguments: &str, advice: &'static str) -> Self {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let arguments = arguments.split_whitespace().map(str::to_owned);
-        Self {
-            name,
-            command: std::iter::once(cargo).chain(arguments).collect(),
-            environment: Vec::new(),
-            advice,
-        }
+        Self { name, command: std::iter::once(cargo).chain(arguments).collect(), environment: Vec::new(), advice }
     }
 
     /// With an environment variable set.
@@ -36,14 +31,10 @@ impl Step {
 
     /// The command as a person would type it.
     fn line(&self) -> String {
-        let variables = self
-            .environment
-            .iter()
-            .map(|(name, value)| format!("{name}={value:?} "));
-        let program = Path::new(&self.command[0]).file_name().map_or_else(
-            || self.command[0].clone(),
-            |name| name.to_string_lossy().into_owned(),
-        );
+        let variables = self.environment.iter().map(|(name, value)| format!("{name}={value:?} "));
+        let program = Path::new(&self.command[0])
+            .file_name()
+            .map_or_else(|| self.command[0].clone(), |name| name.to_string_lossy().into_owned());
         let rest = self.command[1..].iter().map(|word| format!(" {word}"));
         variables.chain(std::iter::once(program)).chain(rest).collect()
     }
@@ -54,14 +45,8 @@ impl Step {
     /// One line that names the step, its command and the remedy.
     pub(crate) fn run(&self, counts: &mut Counts) -> Result<(), String> {
         println!("==> {}: {}", self.name, self.line());
-        let complain = |problem: &str| {
-            format!(
-                "step `{}` {problem}: `{}`; {}",
-                self.name,
-                self.line(),
-                self.advice
-            )
-        };
+        let complain =
+            |problem: &str| format!("step `{}` {problem}: `{}`; {}", self.name, self.line(), self.advice);
         let mut child = Command::new(&self.command[0])
             .args(&self.command[1..])
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
@@ -84,14 +69,8 @@ impl Step {
                 line.clear();
             }
         }
-        let status = child
-            .wait()
-            .map_err(|error| complain(&format!("was lost ({error})")))?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(complain(&format!("failed ({status})")))
-        }
+        let status = child.wait().map_err(|error| complain(&format!("was lost ({error})")))?;
+        if status.success() { Ok(()) } else { Err(complain(&format!("failed ({status})"))) }
     }
 }
 
@@ -135,10 +114,7 @@ mod tests {
             .run(&mut counts)
             .unwrap_err();
         assert_eq!(counts.to_string(), "2 passed, 1 failed, 0 skipped");
-        assert!(
-            error.starts_with("step `shell` failed (exit status: 3): `sh -c"),
-            "{error}"
-        );
+        assert!(error.starts_with("step `shell` failed (exit status: 3): `sh -c"), "{error}");
         assert!(error.ends_with("; read it"), "{error}");
     }
 

@@ -8,9 +8,7 @@ use crate::steps::{Step, run_all};
 /// If an argument is given, or a step fails.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     if let Some(argument) = arguments.first() {
-        return Err(format!(
-            "takes no arguments, got {argument:?}; to run some tests only, use `cargo test`"
-        ));
+        return Err(format!("takes no arguments, got {argument:?}; to run some tests only, use `cargo test`"));
     }
     run_all(&steps())
 }
@@ -44,11 +42,7 @@ fn steps() -> Vec<Step> {
             "test --package poolgrad --no-default-features --lib --tests --no-fail-fast",
             "the library must also work without the `rayon` feature",
         ),
-        Step::cargo(
-            "documents",
-            "doc --workspace --no-deps",
-            "mend the warnings of rustdoc above",
-        )
-        .with("RUSTDOCFLAGS", "-D warnings"),
+        Step::cargo("documents", "doc --workspace --no-deps", "mend the warnings of rustdoc above")
+            .with("RUSTDOCFLAGS", "-D warnings"),
     ]
 }

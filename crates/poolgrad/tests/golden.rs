@@ -5,14 +5,17 @@
 //! * outputs and indices of max poolings, in every element type: bit for bit;
 //! * gradients of max poolings in `f32` and `f64`: bit for bit, since both sides add in ascending order of output
 //!   position; in `f16` and `bf16`: bit for bit with PyTorch's `f32` gradient rounded once;
-//! * averages, whose order of additions PyTorch does not share: within [`Bound`].
+//! * averages, whose order of additions PyTorch does not share: within [`Bound`](compare::Bound).
 //!
 //! "Bit for bit" reads all NaN as one: IEEE 754 does not say which payload an addition keeps.
 
 #[path = "golden/case.rs"]
 mod case;
+#[path = "golden/compare.rs"]
+mod compare;
 
 use case::{Case, values};
+use compare::{Bound, assert_near, assert_same, rounded_once};
 use poolgrad::{DType, Spec, Tensor};
 
 /// The cases of one operator: all of them, so that a file that is lost or unknown is noticed.
@@ -41,14 +44,8 @@ const ADAPTIVE: &[&str] = &[
 ];
 
 const OPERATORS: &[Operator] = &[
-    Operator {
-        name: "adaptive_avg",
-        cases: ADAPTIVE,
-    },
-    Operator {
-        name: "adaptive_max",
-        cases: ADAPTIVE,
-    },
+    Operator { name: "adaptive_avg", cases: ADAPTIVE },
+    Operator { name: "adaptive_max", cases: ADAPTIVE },
     Operator {
         name: "max",
         cases: &[
@@ -91,103 +88,19 @@ fn check_operator(name: &str, n_pairs: usize, check: impl Fn(&Case, DType)) {
     assert_eq!(n_checked, n_pairs, "pairs of case and element type of {name}");
 }
 
-/// Asserts that two tensors hold the same values, down to the sign of zeros.
-#[track_caller]
-fn assert_same(got: &Tensor, want: &Tensor, what: &str) {
-    assert_eq!(got.shape(), want.shape(), "shape of {what}");
-    assert_eq!(got.dtype(), want.dtype(), "element type of {what}");
-    for (at, (got, want)) in values(got).into_iter().zip(values(want)).enumerate() {
-        let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
-        assert!(same, "{what}, element {at}: got {got:?}, PyTorch has {want:?}");
-    }
-}
-
-/// How far a sum of rounded terms may lie from another one of the same terms.
-///
-/// With `n` terms whose absolute values sum to `magnitude`, each side makes at most `n + 2` roundings: the division
-/// or the product with a reciprocal, the additions, and the last one. A rounding moves a partial sum by at most half
-/// of `epsilon` of its size, which `magnitude` bounds, or by less than the smallest number of the type.
-struct Bound {
-    n_terms: f64,
-    epsilon: f64,
-    smallest: f64,
-}
-
-impl Bound {
-    fn new(dtype: DType, n_terms: usize) -> Self {
-        let (epsilon, smallest) = match dtype {
-            DType::F32 => (f64::from(f32::EPSILON), f64::from(f32::from_bits(1))),
-            DType::F64 => (f64::EPSILON, f64::from_bits(1)),
-            DType::F16 => (2f64.powi(-10), 2f64.powi(-24)),
-            DType::BF16 => (2f64.powi(-7), 2f64.powi(-133)),
-            other => panic!("{other} has no rounding"),
-        };
-        Self {
-            n_terms: n_terms as f64,
-            epsilon,
-            smallest,
-        }
-    }
-
-    /// The bound on the distance of two such sums.
-    fn at(&self, magnitude: f64) -> f64 {
-        (self.n_terms + 2.0) * (self.epsilon * magnitude + self.smallest)
-    }
-}
-
-/// Asserts that two tensors agree within `bound`, which is given the magnitude sum at each element.
-#[track_caller]
-fn assert_near(got: &Tensor, want: &Tensor, magnitude: &Tensor, bound: impl Fn(f64) -> f64, what: &str) {
-    assert_eq!(got.shape(), want.shape(), "shape of {what}");
-    let elements = values(got).into_iter().zip(values(want)).zip(values(magnitude));
-    for (at, ((got, want), magnitude)) in elements.enumerate() {
-        let near = if want.is_finite() {
-            (got - want).abs() <= bound(magnitude)
-        } else {
-            // Infinite and NaN terms decide by themselves, in any order.
-            got == want || (got.is_nan() && want.is_nan())
-        };
-        assert!(
-            near,
-            "{what}, element {at}: got {got:?}, PyTorch has {want:?} ± {:?}",
-            bound(magnitude)
-        );
-    }
-}
-
 /// The most terms that one element of a max gradient sums: how often one index comes up in one plane.
 fn most_hits(indices: &Tensor, n_spatial: usize) -> usize {
     let shape = indices.shape();
     let plane_len: i64 = shape[shape.len() - n_spatial..].iter().product();
-    let hits = |plane: &[f64]| {
-        plane
-            .iter()
-            .map(|index| plane.iter().filter(|other| *other == index).count())
-            .max()
-    };
+    let hits = |plane: &[f64]| plane.iter().map(|index| plane.iter().filter(|other| *other == index).count()).max();
     let all = values(indices);
     all.chunks(plane_len as usize).filter_map(hits).max().unwrap_or(0)
 }
 
 /// The most elements of size-`from` axes that one element of size-`to` axes has to do with, in adaptive pooling.
 fn most_windows(from: &[i64], to: &[i64]) -> usize {
-    let per_axis = from
-        .iter()
-        .zip(to)
-        .map(|(from, to)| from.unsigned_abs().div_ceil(to.unsigned_abs()) + 1);
+    let per_axis = from.iter().zip(to).map(|(from, to)| from.unsigned_abs().div_ceil(to.unsigned_abs()) + 1);
     per_axis.product::<u64>() as usize
-}
-
-/// `wide`, an `f32` tensor, rounded once to `dtype`.
-fn rounded_once(wide: &Tensor, dtype: DType) -> Tensor {
-    use poolgrad::half::{bf16, f16};
-    let row = wide.as_slice::<f32>().unwrap().iter();
-    match dtype {
-        DType::F16 => Tensor::from_vec(row.map(|&value| f16::from_f32(value)).collect(), *wide.shape()),
-        DType::BF16 => Tensor::from_vec(row.map(|&value| bf16::from_f32(value)).collect(), *wide.shape()),
-        other => panic!("{other} is no half type"),
-    }
-    .unwrap()
 }
 
 /// Checks output, indices and gradient of a max pooling, given the two ways to run it.
@@ -212,13 +125,7 @@ fn check_max(
         // What PyTorch gives for half types itself: some of its kernels round after each addition.
         let bound = Bound::new(dtype, most_hits(&get("indices"), case.n_spatial()));
         let magnitude = get("grad_input_magnitude");
-        assert_near(
-            &grad_input,
-            &get("grad_input"),
-            &magnitude,
-            |m| bound.at(m),
-            &what("grad_input"),
-        );
+        assert_near(&grad_input, &get("grad_input"), &magnitude, |m| bound.at(m), &what("grad_input"));
     }
     let from_i32 = backward(&get("grad_output"), &case::as_i32(&get("indices")));
     assert_same(&from_i32, &grad_input, &what("grad_input by i32 indices"));
@@ -279,13 +186,7 @@ fn adaptive_avg_agrees_with_pytorch() {
         let output = pool.forward(&input).unwrap();
         check_average(case, dtype, "output", most_windows(&large, &small), &output);
         let grad_input = pool.backward(&grad_output, *input.shape()).unwrap();
-        check_average(
-            case,
-            dtype,
-            "grad_input",
-            most_windows(&small, &large),
-            &grad_input,
-        );
+        check_average(case, dtype, "grad_input", most_windows(&small, &large), &grad_input);
     });
 }
 
@@ -296,9 +197,7 @@ fn output_shapes_agree_with_pytorch() {
         for what in operator.cases {
             let case = Case::read(&format!("{}_{what}", operator.name));
             let spec: Spec = case.spec();
-            let shape = spec
-                .output_shape(*case.tensor(DType::F32, "input").shape())
-                .unwrap();
+            let shape = spec.output_shape(*case.tensor(DType::F32, "input").shape()).unwrap();
             assert_eq!(shape, *case.tensor(DType::F32, "output").shape(), "{}", case.name);
         }
     }
@@ -309,12 +208,7 @@ fn output_shapes_agree_with_pytorch() {
 fn the_folder_holds_exactly_the_known_cases() {
     let mut known: Vec<String> = OPERATORS
         .iter()
-        .flat_map(|operator| {
-            operator
-                .cases
-                .iter()
-                .map(|what| format!("{}_{what}", operator.name))
-        })
+        .flat_map(|operator| operator.cases.iter().map(|what| format!("{}_{what}", operator.name)))
         .collect();
     known.sort();
     assert_eq!(case::names_in_folder(), known);

@@ -23,18 +23,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         for (line, text) in numbered(file.text.lines().map(str::trim)) {
             // Inside a value that goes over several lines.
             let inside = depth > 0;
-            let table = text
-                .strip_prefix('[')
-                .and_then(|rest| rest.strip_suffix(']'))
-                .filter(|_| !inside);
+            let table = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|_| !inside);
             let entry = match table {
                 Some(table) => {
                     in_list = lists_dependencies(table);
                     // `[dependencies.name]` is an entry by itself.
-                    table
-                        .rsplit_once('.')
-                        .filter(|(list, _)| lists_dependencies(list))
-                        .map(|(_, name)| name)
+                    table.rsplit_once('.').filter(|(list, _)| lists_dependencies(list)).map(|(_, name)| name)
                 }
                 None if in_list && !inside && !text.starts_with('#') => {
                     text.split_once('=').map(|(name, _)| name.trim())
@@ -49,8 +43,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
                 && !above.starts_with('#')
                 && !is_explained_elsewhere(text)
             {
-                let remedy =
-                    format!("say in a comment above it what `{name}` does for us that 50 lines could not");
+                let remedy = format!("say in a comment above it what `{name}` does for us that 50 lines could not");
                 findings.push(Finding::new(&file.path, line, remedy));
             }
             above = text;

@@ -8,20 +8,14 @@ const LIMIT: usize = 500;
 
 /// The lines of a file without its test modules.
 fn size(file: &File) -> usize {
-    let n_test_lines: usize = test_modules(&file.rust.code)
-        .iter()
-        .map(ExactSizeIterator::len)
-        .sum();
+    let n_test_lines: usize = test_modules(&file.rust.code).iter().map(ExactSizeIterator::len).sum();
     file.text.lines().count() - n_test_lines
 }
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let sources = tree.rust().chain(tree.ending(".py"));
     let too_long = sources.filter(|file| size(file) > LIMIT).map(|file| {
-        let remedy = format!(
-            "{} lines without tests, at most {LIMIT}: part it by subject",
-            size(file)
-        );
+        let remedy = format!("{} lines without tests, at most {LIMIT}: part it by subject", size(file));
         Finding::new(&file.path, LIMIT + 1, remedy)
     });
     too_long.collect()

@@ -34,9 +34,6 @@ mod tests {
             ("label.rs", "//! rows\n"),
             ("blank.rs", "//!\n//! Rows.\n"),
         ];
-        assert_eq!(
-            places(check, &files),
-            ["empty.rs:1", "late.rs:1", "label.rs:1", "blank.rs:1"]
-        );
+        assert_eq!(places(check, &files), ["empty.rs:1", "late.rs:1", "label.rs:1", "blank.rs:1"]);
     }
 }

@@ -4,10 +4,7 @@ use super::Finding;
 use super::tree::Tree;
 
 /// The files that must carry the attribute.
-const ROOMS: &[&str] = &[
-    "crates/poolgrad/src/geometry/mod.rs",
-    "crates/poolgrad/src/kernels/mod.rs",
-];
+const ROOMS: &[&str] = &["crates/poolgrad/src/geometry/mod.rs", "crates/poolgrad/src/kernels/mod.rs"];
 
 const ATTRIBUTE: &str = "#![forbid(unsafe_code)]";
 
@@ -15,11 +12,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for &room in ROOMS {
         let Some(file) = tree.files().find(|file| file.path == room) else {
-            findings.push(Finding::new(
-                room,
-                1,
-                "the room is gone: bring it back, or change this rule's list",
-            ));
+            findings.push(Finding::new(room, 1, "the room is gone: bring it back, or change this rule's list"));
             continue;
         };
         if !file.rust.code.iter().any(|line| line.trim() == ATTRIBUTE) {
@@ -40,13 +33,8 @@ mod tests {
     fn the_attribute_has_to_be_code() {
         let good = "//! A.\n#![forbid(unsafe_code)]\n";
         let bad = "//! A.\n// #![forbid(unsafe_code)]\n";
-        let [geometry, kernels] = ROOMS else {
-            unreachable!()
-        };
+        let [geometry, kernels] = ROOMS else { unreachable!() };
         assert!(places(check, &[(geometry, good), (kernels, good)]).is_empty());
-        assert_eq!(
-            places(check, &[(geometry, bad)]),
-            [format!("{geometry}:1"), format!("{kernels}:1")]
-        );
+        assert_eq!(places(check, &[(geometry, bad)]), [format!("{geometry}:1"), format!("{kernels}:1")]);
     }
 }

@@ -31,8 +31,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             let body = &code[first..first + block_len(code, first)];
             for (line, code) in (first..).zip(body) {
                 if let Some(what) = decides(code) {
-                    let remedy =
-                        format!("a macro holds {what}: call a generic function from the macro instead");
+                    let remedy = format!("a macro holds {what}: call a generic function from the macro instead");
                     findings.push(Finding::new(&file.path, line + 1, remedy));
                 }
             }
@@ -65,9 +64,6 @@ macro_rules! bad {
 }
 fn outside() { for i in 0..3 { return; } }
 ";
-        assert_eq!(
-            places(check, &[("a.rs", text)]),
-            ["a.rs:9", "a.rs:10", "a.rs:11", "a.rs:12"]
-        );
+        assert_eq!(places(check, &[("a.rs", text)]), ["a.rs:9", "a.rs:10", "a.rs:11", "a.rs:12"]);
     }
 }

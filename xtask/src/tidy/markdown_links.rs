@@ -78,9 +78,6 @@ mod tests {
 [ref]: gone.md
 ";
         let files = [("docs/a.md", text), ("docs/b.md", ""), ("img/x.png", "")];
-        assert_eq!(
-            places(check, &files),
-            ["docs/a.md:2", "docs/a.md:4", "docs/a.md:8"]
-        );
+        assert_eq!(places(check, &files), ["docs/a.md:2", "docs/a.md:4", "docs/a.md:8"]);
     }
 }

@@ -46,10 +46,7 @@ pub(super) fn mask(text: &str) -> Masked {
         at += len;
     }
     let lines = |text: String| text.lines().map(str::to_owned).collect();
-    Masked {
-        code: lines(code),
-        comments: lines(comments),
-    }
+    Masked { code: lines(code), comments: lines(comments) }
 }
 
 /// The state after the character at `at`, and how many characters it takes to get there.
@@ -134,10 +131,7 @@ pub(super) fn test_modules(code: &[String]) -> Vec<std::ops::Range<usize>> {
     let starts = (0..code.len()).filter(|&i| {
         let rest = code[i].trim_start();
         rest.starts_with("#[cfg(test)]")
-            && code[i..]
-                .iter()
-                .take(3)
-                .any(|line| line.trim_start().starts_with("mod "))
+            && code[i..].iter().take(3).any(|line| line.trim_start().starts_with("mod "))
     });
     starts.map(|i| i..i + block_len(code, i)).collect()
 }
@@ -151,11 +145,7 @@ mod tests {
     fn assert_views(text: &str, code: &str, comments: &str) {
         let masked = mask(text);
         assert_eq!(masked.code.join("\n").trim_end(), code, "code of {text:?}");
-        assert_eq!(
-            masked.comments.join("\n").trim(),
-            comments,
-            "comments of {text:?}"
-        );
+        assert_eq!(masked.comments.join("\n").trim(), comments, "comments of {text:?}");
     }
 
     #[test]

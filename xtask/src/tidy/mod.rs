@@ -146,11 +146,7 @@ impl fmt::Display for Report<'_> {
 
 impl Finding {
     fn new(path: &str, line: usize, remedy: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            line,
-            remedy: remedy.into(),
-        }
+        Self { path: path.into(), line, remedy: remedy.into() }
     }
 }
 
@@ -169,21 +165,14 @@ mod tests {
     // Oracle: the form that editors know how to jump to.
     #[test]
     fn a_report_is_one_line_with_place_rule_and_remedy() {
-        let report = Report {
-            rule: &RULES[0],
-            finding: Finding::new("a/b.rs", 7, "move it"),
-        };
+        let report = Report { rule: &RULES[0], finding: Finding::new("a/b.rs", 7, "move it") };
         assert_eq!(report.to_string(), "a/b.rs:7: unsafe-addresses: move it");
     }
 
     #[test]
     fn names_of_rules_differ() {
         for (i, rule) in RULES.iter().enumerate() {
-            assert!(
-                RULES[..i].iter().all(|other| other.name != rule.name),
-                "{}",
-                rule.name
-            );
+            assert!(RULES[..i].iter().all(|other| other.name != rule.name), "{}", rule.name);
         }
     }
 }

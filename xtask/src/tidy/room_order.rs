@@ -79,12 +79,7 @@ fn objection(home: usize, path: &str) -> Option<String> {
     };
     // A room may use itself, the rooms above it, and `error`, which is the first.
     let allowed = guest <= home || ROOMS[home].also.contains(&ROOMS[guest].name);
-    (!allowed).then(|| {
-        format!(
-            "room `{name}` may not import from `{}`, which stands below it",
-            ROOMS[guest].name
-        )
-    })
+    (!allowed).then(|| format!("room `{name}` may not import from `{}`, which stands below it", ROOMS[guest].name))
 }
 
 /// The room that a file belongs to.
@@ -98,11 +93,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     for file in tree.rust().filter(|file| file.path.starts_with(CORE)) {
         let Some(home) = home_of(file) else {
             if file.path != format!("{CORE}lib.rs") {
-                findings.push(Finding::new(
-                    &file.path,
-                    1,
-                    "give the room its place in this rule's table",
-                ));
+                findings.push(Finding::new(&file.path, 1, "give the room its place in this rule's table"));
             }
             continue;
         };
@@ -158,29 +149,17 @@ mod tests {
 
     #[test]
     fn errors_may_name_what_they_are_about() {
-        assert_lines(
-            "error.rs",
-            "use crate::tensor::Layout;\nuse super::plan::Plan;\n",
-            &[2],
-        );
+        assert_lines("error.rs", "use crate::tensor::Layout;\nuse super::plan::Plan;\n", &[2]);
     }
 
     #[test]
     fn paths_that_hide_the_room_are_found() {
-        assert_lines(
-            "plan/check.rs",
-            "use crate::Tensor;\nuse super::super::exec::tiles;\n",
-            &[1, 2],
-        );
+        assert_lines("plan/check.rs", "use crate::Tensor;\nuse super::super::exec::tiles;\n", &[1, 2]);
         assert_lines("attic/mod.rs", "", &[1]);
     }
 
     #[test]
     fn tests_may_import_anything() {
-        assert_lines(
-            "spec/max.rs",
-            "#[cfg(test)]\nmod tests {\n    use crate::plan::Plan;\n}\n",
-            &[],
-        );
+        assert_lines("spec/max.rs", "#[cfg(test)]\nmod tests {\n    use crate::plan::Plan;\n}\n", &[]);
     }
 }

@@ -11,8 +11,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             for (at, word) in words(code) {
                 let rest = code[at + word.len()..].trim_start();
                 // `unsafe fn` makes a demand instead of a claim: its `# Safety` section is the compiler's business.
-                let is_claim = word == "unsafe"
-                    && (rest.starts_with('{') || rest.starts_with("impl") || rest.is_empty());
+                let is_claim =
+                    word == "unsafe" && (rest.starts_with('{') || rest.starts_with("impl") || rest.is_empty());
                 if is_claim && !has_proof(file, line - 1) {
                     let remedy = "put a `// SAFETY:` comment right above it that names the check it rests on";
                     findings.push(Finding::new(&file.path, line, remedy));
@@ -83,9 +83,6 @@ unsafe impl Sync for T {}
 /// The caller signs.
 unsafe fn demands() {}
 ";
-        assert_eq!(
-            places(check, &[("a.rs", text)]),
-            ["a.rs:6", "a.rs:8", "a.rs:14", "a.rs:19"]
-        );
+        assert_eq!(places(check, &[("a.rs", text)]), ["a.rs:6", "a.rs:8", "a.rs:14", "a.rs:19"]);
     }
 }

@@ -8,20 +8,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     for file in tree.files() {
         for (line, text) in numbered(file.text.split('\n')) {
             if text.ends_with(char::is_whitespace) {
-                findings.push(Finding::new(
-                    &file.path,
-                    line,
-                    "take the space off the end of the line",
-                ));
+                findings.push(Finding::new(&file.path, line, "take the space off the end of the line"));
             }
         }
         let n_lines = file.text.split('\n').count();
         if !file.text.is_empty() && (!file.text.ends_with('\n') || file.text.ends_with("\n\n")) {
-            findings.push(Finding::new(
-                &file.path,
-                n_lines,
-                "end the file with exactly one line break",
-            ));
+            findings.push(Finding::new(&file.path, n_lines, "end the file with exactly one line break"));
         }
     }
     findings
@@ -43,9 +35,6 @@ mod tests {
             ("cut.md", "a\nb"),
             ("long.md", "a\n\n"),
         ];
-        assert_eq!(
-            places(check, &files),
-            ["space.md:1", "space.md:2", "dos.md:1", "cut.md:2", "long.md:3"]
-        );
+        assert_eq!(places(check, &files), ["space.md:1", "space.md:2", "dos.md:1", "cut.md:2", "long.md:3"]);
     }
 }

@@ -55,9 +55,7 @@ impl Tree {
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .current_dir(folder)
             .output()
-            .map_err(|error| {
-                format!("`git ls-files` did not start ({error}); tidy needs git to list the files")
-            })?;
+            .map_err(|error| format!("`git ls-files` did not start ({error}); tidy needs git to list the files"))?;
         if !output.status.success() {
             return Err(format!(
                 "`git ls-files` failed: {}; tidy needs a git checkout to list the files",
@@ -85,18 +83,11 @@ impl Tree {
     /// A tree of these files, for the tests of rules.
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str)]) -> Self {
-        Self::from_contents(
-            files
-                .iter()
-                .map(|&(path, text)| (path.to_owned(), text.to_owned())),
-        )
+        Self::from_contents(files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned())))
     }
 
     fn from_contents(contents: impl IntoIterator<Item = (String, String)>) -> Self {
-        let mut tree = Self {
-            paths: BTreeSet::new(),
-            files: Vec::new(),
-        };
+        let mut tree = Self { paths: BTreeSet::new(), files: Vec::new() };
         for (path, text) in contents {
             let mut folder = path.as_str();
             while let Some((parent, _)) = folder.rsplit_once('/') {
@@ -104,11 +95,7 @@ impl Tree {
                 folder = parent;
             }
             if is_text(&path) {
-                let rust = if path.ends_with(".rs") {
-                    mask(&text)
-                } else {
-                    Masked::default()
-                };
+                let rust = if path.ends_with(".rs") { mask(&text) } else { Masked::default() };
                 let path = path.clone();
                 tree.files.push(File { path, text, rust });
             }

@@ -12,12 +12,9 @@ const STUBS: &[&str] = &["todo", "unimplemented"];
 
 /// What is wrong with a line of Rust code, if anything.
 fn unfinished_code(code: &str) -> Option<String> {
-    let stub =
-        words(code).find(|&(at, word)| STUBS.contains(&word) && code[at + word.len()..].starts_with('!'));
+    let stub = words(code).find(|&(at, word)| STUBS.contains(&word) && code[at + word.len()..].starts_with('!'));
     if let Some((_, word)) = stub {
-        return Some(format!(
-            "`{word}!` stands for missing code: write it, or open an issue"
-        ));
+        return Some(format!("`{word}!` stands for missing code: write it, or open an issue"));
     }
     // Also as `#[cfg_attr(…, ignore)]`.
     let skips = code.trim_start().starts_with("#[") && has_word(code, "ignore");
@@ -66,14 +63,7 @@ fn g() { let todo = 1; self::unimplemented!(\"x\") }
 #[cfg_attr(miri, ignore)]
 fn ignore() {}
 ";
-        let files = [
-            ("a.rs", rust),
-            ("b.py", "x = 1  # FIXME\ntodo = 2\n"),
-            ("c.md", "fine\n"),
-        ];
-        assert_eq!(
-            places(check, &files),
-            ["a.rs:2", "a.rs:4", "a.rs:5", "a.rs:6", "a.rs:7", "b.py:1"]
-        );
+        let files = [("a.rs", rust), ("b.py", "x = 1  # FIXME\ntodo = 2\n"), ("c.md", "fine\n")];
+        assert_eq!(places(check, &files), ["a.rs:2", "a.rs:4", "a.rs:5", "a.rs:6", "a.rs:7", "b.py:1"]);
     }
 }

@@ -25,10 +25,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     for file in tree.rust().filter(|file| !may_be_unsafe(&file.path)) {
         for (line, code) in numbered(&file.rust.code) {
             if has_word(code, "unsafe") {
-                let remedy = format!(
-                    "write it without `unsafe`, or move it to one of {}",
-                    ADDRESSES.join(", ")
-                );
+                let remedy = format!("write it without `unsafe`, or move it to one of {}", ADDRESSES.join(", "));
                 findings.push(Finding::new(&file.path, line, remedy));
             }
         }
@@ -44,8 +41,7 @@ mod tests {
     // Oracle: the places marked by hand.
     #[test]
     fn unsafe_code_is_found_outside_its_addresses_only() {
-        let block =
-            "//! A.\n#![forbid(unsafe_code)]\n// unsafe is only a word here\nfn f() { unsafe { g() } }\n";
+        let block = "//! A.\n#![forbid(unsafe_code)]\n// unsafe is only a word here\nfn f() { unsafe { g() } }\n";
         let files = [
             ("crates/poolgrad/src/kernels/rows.rs", block),
             ("crates/poolgrad/src/tensor/raw.rs", block),
@@ -55,10 +51,7 @@ mod tests {
         ];
         assert_eq!(
             places(check, &files),
-            [
-                "crates/poolgrad/src/kernels/rows.rs:4",
-                "crates/poolgrad/src/tensor/rawer.rs:4"
-            ]
+            ["crates/poolgrad/src/kernels/rows.rs:4", "crates/poolgrad/src/tensor/rawer.rs:4"]
         );
     }
 }

@@ -13,13 +13,10 @@ fn folder() -> PathBuf {
 
 /// The names of all golden files, sorted, without their ending.
 pub(crate) fn names_in_folder() -> Vec<String> {
-    let files = std::fs::read_dir(folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let files = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let golden = files.filter(|path| path.extension().is_some_and(|ending| ending == "safetensors"));
-    let mut names: Vec<String> = golden
-        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
-        .collect();
+    let mut names: Vec<String> =
+        golden.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     names.sort();
     names
 }
@@ -59,11 +56,7 @@ impl Case {
             }
             (key.to_owned(), tensor)
         });
-        Self {
-            name: name.into(),
-            tensors: tensors.collect(),
-            metadata: header.metadata().clone().unwrap(),
-        }
+        Self { name: name.into(), tensors: tensors.collect(), metadata: header.metadata().clone().unwrap() }
     }
 
     /// A tensor of the file: in a case's `dtype`, the one that plays `role`.
@@ -90,19 +83,13 @@ impl Case {
 
     /// The element types that the case was computed in.
     pub(crate) fn dtypes(&self) -> Vec<DType> {
-        self.text("dtypes")
-            .split(' ')
-            .map(|name| DType::from_name(name).unwrap())
-            .collect()
+        self.text("dtypes").split(' ').map(|name| DType::from_name(name).unwrap()).collect()
     }
 
     /// A parameter that is a number or a list of numbers.
     pub(crate) fn sizes(&self, key: &str) -> Sizes {
         let list = self.text(key).trim_start_matches('[').trim_end_matches(']');
-        let values: Vec<i64> = list
-            .split(',')
-            .map(|value| value.trim().parse().unwrap())
-            .collect();
+        let values: Vec<i64> = list.split(',').map(|value| value.trim().parse().unwrap()).collect();
         Sizes::try_from(values.as_slice()).unwrap()
     }
 
@@ -131,12 +118,7 @@ impl Case {
 pub(crate) fn values(tensor: &Tensor) -> Vec<f64> {
     use poolgrad::half::{bf16, f16};
     fn all<T: poolgrad::Element>(tensor: &Tensor, widen: impl Fn(T) -> f64) -> Vec<f64> {
-        tensor
-            .as_slice::<T>()
-            .unwrap()
-            .iter()
-            .map(|&value| widen(value))
-            .collect()
+        tensor.as_slice::<T>().unwrap().iter().map(|&value| widen(value)).collect()
     }
     match tensor.dtype() {
         DType::F32 => all::<f32>(tensor, f64::from),
@@ -152,9 +134,5 @@ pub(crate) fn values(tensor: &Tensor) -> Vec<f64> {
 /// `indices`, which are `i64`, as `i32`.
 pub(crate) fn as_i32(indices: &Tensor) -> Tensor {
     let values = indices.as_slice::<i64>().unwrap().iter();
-    Tensor::from_vec(
-        values.map(|&index| i32::try_from(index).unwrap()).collect(),
-        *indices.shape(),
-    )
-    .unwrap()
+    Tensor::from_vec(values.map(|&index| i32::try_from(index).unwrap()).collect(), *indices.shape()).unwrap()
 }
