@@ -31,8 +31,9 @@ const ROOMS: &[Room] = &[
     room("spec"),
     room("geometry"),
     room("simd"),
-    room("kernels"),
     room("exec"),
+    // Kernels fill the tiles, and take rows from the scratch memory, that `exec` hands to them.
+    room("kernels"),
     room("plan"),
     room("functions"),
 ];
@@ -136,7 +137,8 @@ mod tests {
         let text = "use crate::dtype::DType;\nuse crate::plan::Plan;\nuse crate::{error::Error, exec::tiles};\n\
                     // crate::plan in a comment\nfn f() { crate::kernels::rows::add() }\n";
         assert_lines("spec/max.rs", text, &[2, 3, 5]);
-        assert_lines("kernels/rows.rs", text, &[2, 3]);
+        assert_lines("exec/tiles.rs", text, &[2, 5]);
+        assert_lines("kernels/rows.rs", text, &[2]);
         assert_lines("functions.rs", text, &[]);
     }
 
