@@ -2,13 +2,14 @@
 
 use std::process::Command;
 
+use crate::Failure;
 use crate::steps::{Step, run_all};
 
 /// Builds the core and its tests with AddressSanitizer and runs them.
 ///
 /// # Errors
 /// If the compiler cannot be asked for its target, or a test or the sanitizer complains.
-pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let mut step = Step::cargo(
         "address sanitizer",
         // Naming the target keeps the flags away from build scripts and macros, which run inside the compiler. A

@@ -20,7 +20,22 @@ struct Chore {
     name: &'static str,
     summary: &'static str,
     /// Does the chore; arguments after the chore's name are passed on.
-    run: fn(&[String]) -> Result<(), String>,
+    run: fn(&[String]) -> Result<(), Failure>,
+}
+
+/// Why a chore failed.
+#[derive(Debug)]
+enum Failure {
+    /// This message is still to be printed.
+    Say(String),
+    /// Everything has been printed; what stands last has to stay last.
+    Told,
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Say(message)
+    }
 }
 
 /// Every chore there is; `--help` prints this table.
@@ -58,8 +73,10 @@ fn main() -> ExitCode {
     };
     match (chore.run)(rest) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("xtask {name}: {message}");
+        Err(failure) => {
+            if let Failure::Say(message) = failure {
+                eprintln!("xtask {name}: {message}");
+            }
             ExitCode::FAILURE
         }
     }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::Failure;
 use crate::counts::Counts;
 
 /// A program to run in the workspace's folder, and what to say when it fails.
@@ -74,22 +75,20 @@ impl Step {
     }
 }
 
-/// Runs `steps` up to the first that fails, then prints the counts line.
+/// Runs `steps` up to the first that fails, then prints the counts line, which is the last in either case.
 ///
 /// # Errors
-/// The message of the step that failed.
-pub(crate) fn run_all(steps: &[Step]) -> Result<(), String> {
+/// If a step fails; its message has been printed.
+pub(crate) fn run_all(steps: &[Step]) -> Result<(), Failure> {
     let mut counts = Counts::default();
     let result = steps.iter().try_for_each(|step| step.run(&mut counts));
-    if result.is_err() && counts.failed == 0 {
-        // Something else than a test failed, such as a lint or a crash; "0 failed" would be a lie.
-        counts.failed = 1;
-    }
     if let Err(message) = &result {
         eprintln!("\n{message}");
+        // Something else than a test may have failed, such as a lint or a crash; "0 failed" would be a lie.
+        counts.failed = counts.failed.max(1);
     }
     println!("{counts}");
-    result.map_err(|_| "stopped at the first failure, named above".into())
+    result.map_err(|_| Failure::Told)
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! `cargo xtask test`: everything a change has to pass, in the order in which it is cheapest to fail.
 
+use crate::Failure;
 use crate::steps::{Step, run_all};
 
 /// Runs every check of the workspace and ends with one line of counts.
 ///
 /// # Errors
 /// If an argument is given, or a step fails.
-pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     if let Some(argument) = arguments.first() {
-        return Err(format!("takes no arguments, got {argument:?}; to run some tests only, use `cargo test`"));
+        let message = format!("takes no arguments, got {argument:?}; to run some tests only, use `cargo test`");
+        return Err(message.into());
     }
     run_all(&steps())
 }

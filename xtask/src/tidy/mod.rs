@@ -19,6 +19,7 @@ mod unsafe_addresses;
 
 use std::fmt;
 
+use crate::Failure;
 use tree::Tree;
 
 /// A house rule.
@@ -105,7 +106,7 @@ const RULES: &[Rule] = &[
 ///
 /// # Errors
 /// If a rule is broken, the files cannot be read, or an argument is unknown.
-pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     match arguments {
         [] => {}
         [option] if option == "--rules" => {
@@ -114,7 +115,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
             }
             return Ok(());
         }
-        _ => return Err(format!("takes nothing or `--rules`, got {arguments:?}")),
+        _ => return Err(format!("takes nothing or `--rules`, got {arguments:?}").into()),
     }
     let tree = Tree::read(&crate::workspace())?;
     let mut n_findings = 0;
@@ -125,7 +126,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         }
     }
     if n_findings > 0 {
-        return Err(format!("{n_findings} lines break a house rule"));
+        return Err(format!("{n_findings} lines break a house rule").into());
     }
     println!("tidy: {} rules hold in {} files", RULES.len(), tree.n_files());
     Ok(())
