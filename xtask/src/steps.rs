@@ -12,6 +12,8 @@ pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) command: Vec<String>,
     pub(crate) environment: Vec<(&'static str, String)>,
+    /// Text that the output must not hold.
+    pub(crate) refused: Option<&'static str>,
     /// What to do about a failure.
     pub(crate) advice: &'static str,
 }
@@ -21,12 +23,24 @@ impl Step {
     pub(crate) fn cargo(name: &'static str, arguments: &str, advice: &'static str) -> Self {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let arguments = arguments.split_whitespace().map(str::to_owned);
-        Self { name, command: std::iter::once(cargo).chain(arguments).collect(), environment: Vec::new(), advice }
+        Self {
+            name,
+            command: std::iter::once(cargo).chain(arguments).collect(),
+            environment: Vec::new(),
+            refused: None,
+            advice,
+        }
     }
 
     /// With an environment variable set.
     pub(crate) fn with(mut self, variable: &'static str, value: impl Into<String>) -> Self {
         self.environment.push((variable, value.into()));
+        self
+    }
+
+    /// Failing if the output holds `text`.
+    pub(crate) fn without(mut self, text: &'static str) -> Self {
+        self.refused = Some(text);
         self
     }
 
@@ -55,6 +69,7 @@ impl Step {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| complain(&format!("did not start ({error})")))?;
+        let mut is_refused = false;
         if let Some(output) = child.stdout.take() {
             let mut reader = BufReader::new(output);
             let mut line = Vec::new();
@@ -67,11 +82,16 @@ impl Step {
                 let text = String::from_utf8_lossy(&line);
                 print!("{text}");
                 counts.read(&text);
+                is_refused |= self.refused.is_some_and(|refused| text.contains(refused));
                 line.clear();
             }
         }
         let status = child.wait().map_err(|error| complain(&format!("was lost ({error})")))?;
-        if status.success() { Ok(()) } else { Err(complain(&format!("failed ({status})"))) }
+        match self.refused {
+            _ if !status.success() => Err(complain(&format!("failed ({status})"))),
+            Some(refused) if is_refused => Err(complain(&format!("printed {refused:?}"))),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -101,6 +121,7 @@ mod tests {
             name: "shell",
             command: ["sh", "-c", line].map(str::to_owned).to_vec(),
             environment: Vec::new(),
+            refused: None,
             advice: "read it",
         }
     }
@@ -123,6 +144,14 @@ mod tests {
         let touch = shell(&format!("touch '{}'", marker.display()));
         run_all(&[shell("exit 1"), touch]).unwrap_err();
         assert!(!marker.exists());
+    }
+
+    #[test]
+    fn refused_output_is_a_failure() {
+        let mut counts = Counts::default();
+        shell("echo fine").without("bad").run(&mut counts).unwrap();
+        let error = shell("echo bad").without("bad").run(&mut counts).unwrap_err();
+        assert!(error.contains("printed \"bad\""), "{error}");
     }
 
     #[test]

@@ -38,6 +38,14 @@ fn steps() -> Vec<Step> {
             "test --workspace --no-fail-fast",
             "repeat one test with `cargo test -p CRATE --test FILE NAME`",
         ),
+        // A crate that the tests use may turn the feature on again behind our back, and then the next step would
+        // test nothing new.
+        Step::cargo(
+            "serial build is serial",
+            "tree --package poolgrad --no-default-features --edges features,normal,dev --invert poolgrad",
+            "a test dependency turns `rayon` on: let it depend on poolgrad with `default-features = false`",
+        )
+        .without("poolgrad feature \"rayon\""),
         // Only the library and the integration tests: documentation examples do not differ without threads.
         Step::cargo(
             "serial tests",
