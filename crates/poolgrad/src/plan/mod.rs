@@ -87,11 +87,11 @@ impl Plan {
         let choice = with_types(&checked, Select { spec, checked: &checked, options })?;
         let explanation = Explanation {
             operation: spec.name(),
-            kernel: choice.kernel.name(),
+            kernel: choice.way.kernel.name(),
             isa: choice.isa,
             threads: choice.n_workers,
-            tiles: choice.partition.n_tiles(),
-            tile_elements: choice.partition.tile_len(),
+            tiles: choice.way.partition.n_tiles(),
+            tile_elements: choice.way.partition.tile_len(),
             workspace_bytes: choice.workspace_bytes(),
             streaming: choice.streaming,
         };

@@ -1,12 +1,13 @@
 //! Executing a plan: from views to typed tensors to the chosen kernel.
 
-use super::select::Kernel;
+use super::select::{Kernel, Way};
 use super::{Plan, TypedTask};
 use crate::dtype::{Element, Float, Index};
 use crate::error::Error;
 use crate::exec::{Crew, TileKernel, run_tiles};
-use crate::kernels::{Buckets, Mean, Scatter, Spread, WindowsMax, find_bad_index};
+use crate::kernels::{Buckets, Mean, Outputs, Scatter, Spread, Sweep, WindowsMax};
 use crate::spec::Operands;
+use crate::tensor::partition::Partition;
 use crate::tensor::raw::{Source, Target};
 use crate::tensor::{TensorView, TensorViewMut};
 
@@ -31,9 +32,8 @@ impl TypedTask for Run<'_, '_> {
             bytes_per_worker: choice.bytes_per_worker,
         };
         let geometry = plan.checked.geometry;
-        let flat_len = choice.partition.flat_len();
         match operands {
-            Operands::Pool { input, output } if choice.kernel == Kernel::MeanRows => {
+            Operands::Pool { input, output } if choice.way.kernel == Kernel::MeanRows => {
                 plan.fill::<T, T>(&Mean::new(plan.source(&input), geometry), (output, None), &mut crew);
             }
             Operands::Pool { input, output } => {
@@ -44,12 +44,17 @@ impl TypedTask for Run<'_, '_> {
                 plan.fill::<T, I>(&kernel, (output, Some(indices)), &mut crew);
             }
             Operands::Spread { grad_output, grad_input } => {
-                let kernel = Spread::new(plan.source(&grad_output), geometry, flat_len);
+                let kernel = Spread::new(plan.source(&grad_output), geometry, choice.way.partition.flat_len());
                 plan.fill::<T, T>(&kernel, (grad_input, None), &mut crew);
             }
-            Operands::Scatter { grad_output, indices, grad_input } => {
-                let sources = (plan.source::<T>(&grad_output), plan.source::<I>(&indices));
-                return plan.scatter(sources, grad_input, &mut crew, shared);
+            Operands::Scatter { grad_output, indices, mut grad_input } => {
+                let outputs =
+                    Outputs { grad_output: plan.source(&grad_output), indices: plan.source::<I>(&indices) };
+                if plan.scatter::<T, I>(&choice.way, &outputs, grad_input.reborrow(), (&mut crew, shared)) {
+                    return Ok(());
+                }
+                plan.check_indices(&outputs, &mut crew)?;
+                plan.scatter::<T, I>(&choice.far, &outputs, grad_input, (&mut crew, shared));
             }
         }
         Ok(())
@@ -68,41 +73,63 @@ impl Plan {
         (first, second): (TensorViewMut<'_>, Option<TensorViewMut<'_>>),
         crew: &mut Crew<'_>,
     ) {
-        let (partition, streaming) = (self.choice.partition, self.choice.streaming);
-        let target = Target::<T, U>::new((first, second), self.checked.n_spatial, partition, streaming);
+        let target = self.target::<T, U>(self.choice.way.partition, (first, second));
         run_tiles(kernel, &target, usize::MAX, crew);
     }
 
-    /// The gradient of a max pooling: one pass where every index is found where it is looked for; otherwise the
-    /// first bad index is reported, or the outputs are sorted first.
+    fn target<'a, T: Element, U: Element>(
+        &self,
+        partition: Partition,
+        outputs: (TensorViewMut<'a>, Option<TensorViewMut<'a>>),
+    ) -> Target<'a, T, U> {
+        Target::new(outputs, self.checked.n_spatial, partition, self.choice.streaming)
+    }
+
+    /// The gradient of a max pooling; whether every index was found where this way looks for it.
     fn scatter<T: Float, I: Index>(
         &self,
-        (grad_output, indices): (Source<'_, T>, Source<'_, I>),
-        mut grad_input: TensorViewMut<'_>,
-        crew: &mut Crew<'_>,
-        shared: &mut [u8],
-    ) -> Result<(), Error> {
-        let (choice, geometry) = (&self.choice, self.checked.geometry);
-        if choice.kernel != Kernel::ScatterBuckets {
-            let kernel = Scatter::new(grad_output, indices, geometry, choice.partition.flat_len());
-            self.fill::<T, I>(&kernel, (grad_input.reborrow(), None), crew);
-            if kernel.added_all() {
-                return Ok(());
+        way: &Way,
+        outputs: &Outputs<'_, T, I>,
+        grad_input: TensorViewMut<'_>,
+        (crew, shared): (&mut Crew<'_>, &mut [u8]),
+    ) -> bool {
+        let geometry = self.checked.geometry;
+        let n_outputs = geometry.n_planes() as u64 * geometry.output_len() as u64;
+        let n_added = match way.kernel {
+            Kernel::ScatterPlanes | Kernel::ScatterSweep => {
+                let kernel = Sweep::new(*outputs, way.shape);
+                run_tiles(&kernel, &self.target(way.partition, (grad_input, None)), usize::MAX, crew);
+                kernel.n_added()
             }
-        }
-        if let Some((plane, flat)) = find_bad_index(&indices, &geometry, crew) {
-            let [_, n_h, n_w] = geometry.output();
-            return Err(Error::IndexOutOfRange {
-                n: plane / geometry.c,
-                c: plane % geometry.c,
-                position: [flat / (n_h * n_w), flat / n_w % n_h, flat % n_w],
-                value: indices.row(plane, flat..flat + 1).load(&mut [])[0].value(),
-                volume: geometry.input_len(),
-            });
-        }
-        let buckets = Buckets::new(&geometry, choice.partition, choice.n_workers);
-        let target = Target::new((grad_input, None), self.checked.n_spatial, buckets.partition(), choice.streaming);
-        buckets.run((&grad_output, &indices), &target, crew, shared);
-        Ok(())
+            Kernel::ScatterParts => {
+                let kernel = Scatter::new(*outputs, geometry, way.partition.flat_len());
+                run_tiles(&kernel, &self.target(way.partition, (grad_input, None)), usize::MAX, crew);
+                kernel.n_added()
+            }
+            _ => {
+                let buckets = Buckets::new(&geometry, way.partition, self.choice.n_workers);
+                let target = self.target(buckets.partition(), (grad_input, None));
+                buckets.run(outputs, &target, crew, shared)
+            }
+        };
+        n_added == n_outputs
+    }
+
+    /// Reports the first index that does not point into the volume.
+    fn check_indices<T: Float, I: Index>(
+        &self,
+        outputs: &Outputs<'_, T, I>,
+        crew: &mut Crew<'_>,
+    ) -> Result<(), Error> {
+        let geometry = self.checked.geometry;
+        let Some((plane, flat)) = outputs.find_bad_index(&geometry, crew) else { return Ok(()) };
+        let [_, n_h, n_w] = geometry.output();
+        Err(Error::IndexOutOfRange {
+            n: plane / geometry.c,
+            c: plane % geometry.c,
+            position: [flat / (n_h * n_w), flat / n_w % n_h, flat % n_w],
+            value: outputs.indices.row(plane, flat..flat + 1).load(&mut [])[0].value(),
+            volume: geometry.input_len(),
+        })
     }
 }

@@ -15,6 +15,17 @@ pub(crate) struct Partition {
     block: [usize; 3],
 }
 
+/// The tiles that a cut should have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// The elements that stay together, at least 1.
+    pub(crate) unit: usize,
+    /// The most elements of a tile, unless a unit has more.
+    pub(crate) most: usize,
+    /// How many tiles there should be at least.
+    pub(crate) least_tiles: usize,
+}
+
 /// One tile: these flat offsets of each of these planes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TileRange {
@@ -23,13 +34,15 @@ pub(crate) struct TileRange {
 }
 
 impl Partition {
-    /// Tiles of at most about `most` elements (at least one), and small enough that there are `least_tiles` where
-    /// the problem is large enough for that.
-    pub(crate) fn new(n_planes: usize, dims: [usize; 3], most: usize, least_tiles: usize) -> Self {
+    /// Tiles of whole `unit`s of elements, at most about `most` each, and small enough that there are `least_tiles`
+    /// where the problem is large enough for that.
+    ///
+    /// A unit is a single element, a row, a depth or a plane; a tile has at least one.
+    pub(crate) fn new(n_planes: usize, dims: [usize; 3], wanted: Wanted) -> Self {
         let [d, h, w] = dims;
         let plane_len = d * h * w;
         let total = n_planes.saturating_mul(plane_len);
-        let most = most.min(total.div_ceil(least_tiles.max(1))).max(1);
+        let most = wanted.most.min(total.div_ceil(wanted.least_tiles.max(1))).max(wanted.unit);
         let even = |len: usize, unit: usize| {
             // Cuts `len` into equal parts of at most `most` elements, each place being `unit` elements.
             let parts = len.div_ceil((most / unit.max(1)).max(1)).max(1);
@@ -123,7 +136,7 @@ mod tests {
         {
             for most in [1, 2, 7, 30, 64, 1000] {
                 for least_tiles in [1, 3, 16] {
-                    let cut = Partition::new(n_planes, dims, most, least_tiles);
+                    let cut = Partition::new(n_planes, dims, Wanted { unit: 1, most, least_tiles });
                     let mut seen = vec![0; n_planes * cut.plane_len()];
                     for id in 0..cut.n_tiles() {
                         let tile = cut.tile(id);
@@ -143,7 +156,17 @@ mod tests {
     }
 
     #[test]
+    fn units_stay_together() {
+        for (unit, dims) in [(30, [4, 5, 6]), (6, [1, 5, 6]), (120, [4, 5, 6])] {
+            let cut = Partition::new(3, dims, Wanted { unit, most: 1, least_tiles: 100 });
+            assert!((0..cut.n_tiles()).all(|id| cut.tile(id).flat.start % unit == 0), "{cut:?}");
+            assert_eq!(cut.tile_len(), unit);
+        }
+    }
+
+    #[test]
     fn nothing_to_cut_is_no_tile() {
-        assert_eq!(Partition::new(0, [4, 4, 4], 64, 4).n_tiles(), 0);
+        let wanted = Wanted { unit: 1, most: 64, least_tiles: 4 };
+        assert_eq!(Partition::new(0, [4, 4, 4], wanted).n_tiles(), 0);
     }
 }

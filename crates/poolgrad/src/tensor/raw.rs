@@ -379,6 +379,7 @@ impl<T: Element> OutTile<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::partition::Wanted;
 
     #[test]
     fn views_stay_inside_their_buffer() {
@@ -398,7 +399,7 @@ mod tests {
     fn every_tile_is_claimed_once() {
         let mut data = [0f32; 60];
         let view = TensorViewMut::new(&mut data, [3, 4, 5]).unwrap();
-        let cut = Partition::new(3, [1, 4, 5], 7, 1);
+        let cut = Partition::new(3, [1, 4, 5], Wanted { unit: 1, most: 7, least_tiles: 1 });
         let target = Target::<f32, i32>::new((view, None), 2, cut, false);
         let mut n_tiles = 0;
         while let Some(mut tile) = target.claim_before(usize::MAX) {
@@ -418,7 +419,12 @@ mod tests {
     fn a_tile_cannot_write_its_neighbour() {
         let mut data = [0f32; 20];
         let view = TensorViewMut::new(&mut data, [1, 4, 5]).unwrap();
-        let target = Target::<f32, i32>::new((view, None), 2, Partition::new(1, [1, 4, 5], 5, 1), false);
+        let target = Target::<f32, i32>::new(
+            (view, None),
+            2,
+            Partition::new(1, [1, 4, 5], Wanted { unit: 1, most: 5, least_tiles: 1 }),
+            false,
+        );
         target.claim_before(usize::MAX).unwrap().first.write(0, 4, &[1.0, 2.0]);
     }
 }
