@@ -112,13 +112,13 @@ impl Call {
         self.indices.as_ref().map(Storage::gather)
     }
 
-    /// The kernels that accept the problem, the preferred first.
+    /// The kernels that accept the problem when it runs with `options`, the preferred first.
     ///
     /// # Errors
     /// [`Failure`] if the library refuses the problem.
-    pub fn kernels(&self) -> Result<Vec<&'static str>, Failure> {
+    pub fn kernels(&self, options: &PlanOptions) -> Result<Vec<&'static str>, Failure> {
         let operands = self.descs(&self.garbage());
-        Plan::kernels(&self.problem.spec, &operands).map_err(|error| self.failed(Fault::Plan(error)))
+        Plan::kernels(&self.problem.spec, &operands, options).map_err(|error| self.failed(Fault::Plan(error)))
     }
 
     /// Plans and runs the problem once, and checks that every element of the outputs was written and nothing else.

@@ -20,7 +20,7 @@ use crate::to_grid;
 /// use poolgrad_check::Case;
 ///
 /// let case = Case::new(&"adaptive_max n2c3 in9x8 out4".parse()?)?;
-/// for kernel in case.call().kernels()? {
+/// for kernel in case.call().kernels(&PlanOptions::default())? {
 ///     let outcome = case.call().execute(&PlanOptions::default().kernel(kernel))?;
 ///     case.check(&outcome)?;
 /// }

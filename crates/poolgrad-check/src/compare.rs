@@ -242,8 +242,8 @@ mod tests {
         for (got, want, passes) in [
             (2048.0, 2049.0, true),
             (2050.0, 2049.0, true),
-            (2052.0, 2050.9, true),
-            (2052.0, 2050.0, false),
+            (2052.0, 2051.1, true),
+            (2052.0, 2050.9, false),
             (f64::INFINITY, 65521.0, true),
             (f64::INFINITY, 65503.0, false),
         ] {
