@@ -9,8 +9,8 @@ use crate::formats::Location;
 
 const EXAMPLES: &str = "\
 Examples:
-  poolgrad                                  the demo: five operators on a brain scan, checked, with pictures
-  poolgrad run max --input x.npy --kernel-size 3 --stride 2 --padding 1 --dims 3 --output y.npy --indices-out i.npy
+  poolgrad                        the demo: five operators on a brain scan, checked, with pictures
+  poolgrad run max_3d --input x.npy --kernel-size 3 --stride 2 --output y.npy --indices-out i.npy
   poolgrad check 'adaptive_max_grad n2c16 in16x56x56 out8x7x7 bf16 i32'
   poolgrad info";
 
@@ -44,9 +44,9 @@ impl Default for Command {
 
 const DEMO_EXAMPLES: &str = "\
 Examples:
-  poolgrad demo                             the built-in volume; pictures go to poolgrad-demo/
-  poolgrad demo --out pictures --json       results as JSON
-  poolgrad demo --input scan.npy            your own volume: [D, H, W], [C, D, H, W] or [N, C, D, H, W]";
+  poolgrad demo                          the built-in volume; pictures go to poolgrad-demo/
+  poolgrad demo --out pictures --json    results as JSON
+  poolgrad demo --input scan.npy         your volume of [D, H, W], [C, D, H, W] or [N, C, D, H, W]";
 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = DEMO_EXAMPLES)]
@@ -77,9 +77,10 @@ impl Default for Demo {
 
 const RUN_EXAMPLES: &str = "\
 Operators:
-  max, adaptive_max, adaptive_avg                   forward: --input, --output (and --indices-out for max)
-  max_grad, adaptive_max_grad, adaptive_avg_grad    gradient: --grad-output, --input-shape, --grad-input
-                                                    (and --indices for max)
+  max, adaptive_max, adaptive_avg                   forward: --input, --output
+                                                    (max also: --indices-out)
+  max_grad, adaptive_max_grad, adaptive_avg_grad    gradient: --grad-output, --input-shape,
+                                                    --grad-input (max also: --indices)
   A name may say the number of spatial axes: max_3d, adaptive_max_2d_grad.
 
 Files:
@@ -87,11 +88,11 @@ Files:
   FILE.safetensors[:NAME]   tensor NAME of a safetensors file: these and bf16
 
 Examples:
-  poolgrad run max_3d --input x.npy --kernel-size 3 --stride 2 --padding 1 --output y.npy --indices-out i.npy
-  poolgrad run max_3d_grad --grad-output g.npy --indices i.npy --input-shape 1,2,24,96,128 \\
-      --kernel-size 3 --stride 2 --padding 1 --grad-input gx.npy
-  poolgrad run adaptive_avg_grad --grad-output w.safetensors:g --input-shape 1,2,24,96,128 --dims 3 \\
-      --grad-input out.safetensors:gx";
+  poolgrad run max_3d --kernel-size 3 --input x.npy --output y.npy --indices-out i.npy
+  poolgrad run max_3d_grad --kernel-size 3 --input x.npy --grad-output g.npy --indices i.npy
+      --grad-input gx.npy
+  poolgrad run adaptive_avg_grad --input-shape 2,24,96,128 --dims 3 --grad-output w.safetensors:g
+      --dtype bf16 --grad-input out.safetensors:gx";
 
 #[derive(Args, Debug)]
 #[command(after_help = RUN_EXAMPLES)]

@@ -3,18 +3,55 @@
 //! A reader who has seen enough closes the pipe (`poolgrad info | head -1`). That is no failure and must not change
 //! the exit code, so what can no longer be written is dropped.
 
-use std::io::{Write, stderr, stdout};
+use std::io::{ErrorKind, Write, stderr, stdout};
+use std::path::Path;
+
+use serde_json::Value;
 
 use crate::failure::Failure;
 
 /// Prints a line.
-pub(crate) fn line(text: impl std::fmt::Display) {
-    let _ = writeln!(stdout().lock(), "{text}");
+///
+/// # Errors
+/// If it cannot be written although somebody reads: a full disk loses results.
+pub(crate) fn line(text: impl std::fmt::Display) -> Result<(), Failure> {
+    match writeln!(stdout().lock(), "{text}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::file(Path::new("standard output"), &error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Prints a JSON value over several lines.
-pub(crate) fn json(value: &serde_json::Value) {
-    line(format_args!("{value:#}"));
+///
+/// # Errors
+/// As [`line`].
+pub(crate) fn json(value: &Value) -> Result<(), Failure> {
+    line(indented(value, 0))
+}
+
+/// A JSON value with a line for each entry, except in lists of plain values, which are shapes.
+fn indented(value: &Value, depth: usize) -> String {
+    let plain = |value: &Value| !value.is_array() && !value.is_object();
+    let (entries, open, close): (Vec<_>, _, _) = match value {
+        Value::Object(entries) if !entries.is_empty() => {
+            let entry = |(name, value): (&String, &Value)| {
+                format!("{}: {}", Value::from(name.as_str()), indented(value, depth + 1))
+            };
+            (entries.iter().map(entry).collect(), '{', '}')
+        }
+        Value::Array(entries) if !entries.iter().all(plain) => {
+            (entries.iter().map(|value| indented(value, depth + 1)).collect(), '[', ']')
+        }
+        Value::Array(entries) => {
+            let entries: Vec<_> = entries.iter().map(Value::to_string).collect();
+            return format!("[{}]", entries.join(", "));
+        }
+        plain => return plain.to_string(),
+    };
+    let (outer, inner) = ("  ".repeat(depth), "  ".repeat(depth + 1));
+    format!("{open}\n{inner}{}\n{outer}{close}", entries.join(&format!(",\n{inner}")))
 }
 
 /// Prints a remark that is no result.
@@ -50,6 +87,17 @@ pub(crate) fn seconds(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    // Oracle: serde_json reads back what was written.
+    #[test]
+    fn json_is_indented_without_change() {
+        let value = serde_json::json!({
+            "a": [1, 2, 3], "b": [], "c": {}, "d": [{"e\n": null}, [1.5]], "f": "\"", "g": [[]],
+        });
+        let text = super::indented(&value, 0);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        assert!(text.contains("\n  \"a\": [1, 2, 3],\n"), "{text}");
+    }
+
     // Oracle: by hand.
     #[test]
     fn amounts_are_readable() {

@@ -14,6 +14,20 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// A command line that clap refuses, on one line. A call for help is answered, and ends the program.
+    pub(crate) fn from_usage(error: clap::Error) -> Self {
+        if !error.use_stderr() {
+            error.exit();
+        }
+        let text = error.render().to_string();
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+        let message: Vec<_> = lines.collect();
+        let message = message.join(" ");
+        let message = message.strip_prefix("error: ").unwrap_or(&message);
+        Self::Usage(format!("{message} (--help explains)"))
+    }
+
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
     }

@@ -12,10 +12,11 @@ mod progress;
 use std::process::ExitCode;
 
 use clap::Parser;
+use failure::Failure;
 
 fn main() -> ExitCode {
-    let arguments = cli::Arguments::parse();
-    match commands::run(arguments.command.unwrap_or_default()) {
+    let result = cli::Arguments::try_parse().map_err(Failure::from_usage);
+    match result.and_then(|arguments| commands::run(arguments.command.unwrap_or_default())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             console::error(&failure);

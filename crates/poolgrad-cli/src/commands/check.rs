@@ -45,10 +45,10 @@ pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
     let (n_failed, n_passed) = (failures.len(), problems.len() - failures.len());
     if arguments.json {
         let failures: Vec<_> = failures.iter().map(Failed::as_json).collect();
-        console::json(&json!({"passed": n_passed, "failed": n_failed, "failures": failures}));
+        console::json(&json!({"passed": n_passed, "failed": n_failed, "failures": failures}))?;
     } else {
-        failures.iter().for_each(Failed::print);
-        console::line(format_args!("{n_passed} passed, {n_failed} failed"));
+        failures.iter().try_for_each(Failed::print)?;
+        console::line(format_args!("{n_passed} passed, {n_failed} failed"))?;
     }
     if n_failed == 0 {
         Ok(())
@@ -93,12 +93,11 @@ fn problems_of(argument: &str) -> Result<Vec<Problem>, Failure> {
         let problem = argument.parse::<Problem>();
         return problem.map(|problem| vec![problem]).map_err(|error| {
             // A line number says nothing about a single line.
-            let wanted = if error.token.is_empty() {
-                format!("wanted {} at its end", error.wanted)
+            Failure::usage(if error.token.is_empty() {
+                format!("problem '{argument}' lacks {}", error.wanted)
             } else {
-                format!("wanted {}, got {}", error.wanted, error.token)
-            };
-            Failure::usage(format!("problem '{argument}': {wanted}"))
+                format!("problem '{argument}': wanted {}, got {}", error.wanted, error.token)
+            })
         });
     } else {
         return Err(Failure::usage(format!(
@@ -161,13 +160,13 @@ impl Failed {
         format!("poolgrad check '{}'{}", self.fault.problem, self.way.arguments())
     }
 
-    fn print(&self) {
-        console::line(format_args!("FAILED {}", self.fault.problem));
-        console::line(format_args!("  {}", self.fault.fault));
+    fn print(&self) -> Result<(), Failure> {
+        console::line(format_args!("FAILED {}", self.fault.problem))?;
+        console::line(format_args!("  {}", self.fault.fault))?;
         if !self.fault.run.is_empty() {
-            console::line(format_args!("  as run: {}", self.fault.run));
+            console::line(format_args!("  as run: {}", self.fault.run))?;
         }
-        console::line(format_args!("  reproduce: {}", self.reproduce()));
+        console::line(format_args!("  reproduce: {}", self.reproduce()))
     }
 
     fn as_json(&self) -> Value {

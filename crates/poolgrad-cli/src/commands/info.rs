@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Info) -> Result<(), Failure> {
             .iter()
             .map(|cache| json!({"level": cache.level, "kind": cache.kind, "bytes": cache.bytes}))
             .collect();
-        console::json(&json!({
+        return console::json(&json!({
             "version": env!("CARGO_PKG_VERSION"),
             "isa_levels": levels,
             "isa": Isa::best().name(),
@@ -34,17 +34,15 @@ pub(crate) fn run(arguments: &Info) -> Result<(), Failure> {
             "caches": caches,
             "environment": environment,
         }));
-        return Ok(());
     }
-    console::line(format_args!("version      {}", env!("CARGO_PKG_VERSION")));
-    console::line(format_args!("isa levels   {}", levels.join(", ")));
-    console::line(format_args!("isa in use   {}", Isa::best()));
-    console::line(format_args!("threads      {threads}"));
+    console::line(format_args!("version      {}", env!("CARGO_PKG_VERSION")))?;
+    console::line(format_args!("isa levels   {}", levels.join(", ")))?;
+    console::line(format_args!("isa in use   {}", Isa::best()))?;
+    console::line(format_args!("threads      {threads}"))?;
     let caches: Vec<_> = caches.iter().map(Cache::to_string).collect();
-    console::line(format_args!("caches       {}", or(&caches, "unknown")));
+    console::line(format_args!("caches       {}", or(&caches, "unknown")))?;
     let set: Vec<_> = set.map(|(name, value)| format!("{name}={value}")).collect();
-    console::line(format_args!("environment  {}", or(&set, "nothing set")));
-    Ok(())
+    console::line(format_args!("environment  {}", or(&set, "nothing set")))
 }
 
 fn or(parts: &[String], otherwise: &str) -> String {

@@ -193,3 +193,45 @@ impl<'a> Parser<'a> {
         format!("expected {wanted} in the header, found {found:?}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: the rule that a header is refused or describes bytes that are there.
+    #[test]
+    fn no_bytes_are_trusted() {
+        let mut file = header(DType::F32, &Sizes::from([2, 3])).unwrap();
+        file.extend([0; 24]);
+        assert_eq!(read_header(&file).map(|header| header.place), Ok(128..152));
+        for len in 0..file.len() {
+            assert!(read_header(&file[..len]).is_err(), "{len} bytes");
+        }
+        for place in 0..128 {
+            for byte in 0..=255 {
+                let before = std::mem::replace(&mut file[place], byte);
+                if let Ok(header) = read_header(&file) {
+                    assert!(header.place.end <= file.len());
+                    assert_eq!(Some(header.place.len()), n_bytes(header.dtype, &header.shape));
+                }
+                file[place] = before;
+            }
+        }
+    }
+
+    /// Oracle: this file's reading, which `tests/run.rs` compares with another implementation.
+    #[test]
+    fn headers_of_any_rank_are_read_back() {
+        for shape in [&[][..], &[0], &[5], &[2, 3], &[1; 8], &[1 << 40, 0]] {
+            let shape = Sizes::try_from(shape).unwrap();
+            for (_, dtype) in NAMES {
+                let mut file = header(dtype, &shape).unwrap();
+                assert_eq!(file.len() % ALIGNMENT, 0);
+                file.resize(file.len() + n_bytes(dtype, &shape).unwrap(), 0);
+                let read = read_header(&file).unwrap();
+                assert_eq!((read.dtype, read.shape, read.order), (dtype, shape, Order::C));
+            }
+        }
+        assert_eq!(header(DType::BF16, &Sizes::from(1)), None);
+    }
+}

@@ -139,3 +139,46 @@ pub(super) fn header(tensors: &[(&str, &Tensor)]) -> Option<Vec<u8>> {
     let len = u64::try_from(text.len()).ok()?;
     Some([&len.to_le_bytes(), text.as_bytes()].concat())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: the rule that a header is refused or describes bytes that are there.
+    #[test]
+    fn no_bytes_are_trusted() {
+        let tensor = |dtype| Tensor::zeros(dtype, [2, 3]).unwrap();
+        let (a, b) = (tensor(DType::F64), tensor(DType::BF16));
+        let mut file = header(&[("a", &a), ("b", &b)]).unwrap();
+        let n_header = file.len();
+        assert_eq!(n_header % 8, 0);
+        file.extend([0; 60]);
+        assert_eq!(read_header(&file, Some("b")).map(|header| header.place.len()), Ok(12));
+        for len in 0..file.len() {
+            assert!(read_header(&file[..len], Some("a")).is_err(), "{len} bytes");
+        }
+        for place in 0..n_header {
+            for byte in 0..=255 {
+                let before = std::mem::replace(&mut file[place], byte);
+                for name in [Some("a"), Some("b"), None] {
+                    if let Ok(header) = read_header(&file, name) {
+                        assert!(n_header <= header.place.start && header.place.end <= file.len());
+                        assert_eq!(Some(header.place.len()), n_bytes(header.dtype, &header.shape));
+                    }
+                }
+                file[place] = before;
+            }
+        }
+    }
+
+    /// Oracle: by hand: offsets whose sums leave the range of addresses.
+    #[test]
+    fn offsets_do_not_overflow() {
+        for (offsets, data) in [("[0, 18446744073709551615]", 0), ("[18446744073709551608, 0]", 0), ("[-1, 4]", 4)]
+        {
+            let text = format!(r#"{{"x": {{"dtype": "F32", "shape": [1], "data_offsets": {offsets}}}}}"#);
+            let file = [&(text.len() as u64).to_le_bytes(), text.as_bytes(), &vec![0; data]].concat();
+            assert!(read_header(&file, None).is_err(), "{offsets}");
+        }
+    }
+}

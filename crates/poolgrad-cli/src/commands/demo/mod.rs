@@ -51,11 +51,11 @@ pub(crate) fn run(arguments: &Demo) -> Result<(), Failure> {
     rows.sort_by_key(|row| (exhibits.iter().position(|exhibit| exhibit.name == row.name), row.direction as u8));
     let pictures = pictures(&arguments.out, &volume, &drawn)?;
     if arguments.json {
-        console::json(&report::json(&rows, &pictures));
+        console::json(&report::json(&rows, &pictures))?;
     } else {
-        console::line(report::table(&rows));
+        console::line(report::table(&rows))?;
         for picture in &pictures {
-            console::line(format_args!("wrote {}", picture.display()));
+            console::line(format_args!("wrote {}", picture.display()))?;
         }
     }
     let wrong: Vec<_> = rows.iter().filter(|row| !row.comparison.passed()).collect();

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use poolgrad::{
-    DType, Error, Explanation, Layout, Operands as Core, Plan, Sizes, Tensor, TensorDesc, TensorView, TensorViewMut,
+    Argument, DType, Error, Explanation, Layout, Operands as Core, Plan, Sizes, Tensor, TensorDesc, TensorView,
+    TensorViewMut,
 };
 
 use super::request::{Operands, Request};
@@ -198,21 +199,25 @@ fn source_bytes(source: &Source) -> u64 {
 
 /// The outputs that the request makes.
 fn targets<'a>(request: &'a Request<'a>) -> Result<Vec<Target<'a>>, Error> {
-    let desc = |dtype, shape: Sizes| -> Result<TensorDesc, Error> {
-        let layout = Layout::contiguous(shape)?;
+    let desc = |argument, dtype, shape: Sizes| -> Result<TensorDesc, Error> {
+        let layout = Layout::contiguous(shape).map_err(|problem| problem.of(argument))?;
         Ok(TensorDesc { dtype, layout })
     };
     Ok(match &request.operands {
         Operands::Forward { input, output, indices } => {
             let shape = request.spec.output_shape(*input.desc().shape())?;
-            let mut targets = vec![("output", Some(*output), desc(input.desc().dtype, shape)?)];
+            let mut targets = vec![("output", Some(*output), desc(Argument::Output, input.desc().dtype, shape)?)];
             if let Some((dtype, location)) = indices {
-                targets.push(("indices", *location, desc(*dtype, shape)?));
+                targets.push(("indices", *location, desc(Argument::Indices, *dtype, shape)?));
             }
             targets
         }
         Operands::Gradient { grad_output, input_shape, grad_input, .. } => {
-            vec![("grad_input", Some(*grad_input), desc(grad_output.desc().dtype, *input_shape)?)]
+            vec![(
+                "grad_input",
+                Some(*grad_input),
+                desc(Argument::GradInput, grad_output.desc().dtype, *input_shape)?,
+            )]
         }
     })
 }

@@ -22,12 +22,7 @@ pub(crate) fn run(arguments: &Run) -> Result<(), Failure> {
     let job = Job::new(&request).map_err(|error| spelled(error, direction))??;
     let done = job.run()?;
     save(&done.outputs)?;
-    if arguments.json {
-        console::json(&as_json(&request, &done));
-    } else {
-        print(&request, &done);
-    }
-    Ok(())
+    if arguments.json { console::json(&as_json(&request, &done)) } else { print(&request, &done) }
 }
 
 /// An error of the library, with arguments named as they are on the command line.
@@ -49,7 +44,7 @@ fn spelled(error: Error, direction: Direction) -> Failure {
     }))
 }
 
-fn print(request: &Request<'_>, done: &Done<'_>) {
+fn print(request: &Request<'_>, done: &Done<'_>) -> Result<(), Failure> {
     let explanation = &done.explanation;
     console::line(format_args!(
         "{} {}: {} -> {}, {} in {} ({:.1} GB/s), kernel {}, {}, {} threads",
@@ -63,10 +58,11 @@ fn print(request: &Request<'_>, done: &Done<'_>) {
         explanation.kernel,
         explanation.isa,
         explanation.threads,
-    ));
+    ))?;
     for output in &done.outputs {
-        console::line(format_args!("wrote {} to {}", output.role, output.location));
+        console::line(format_args!("wrote {} to {}", output.role, output.location))?;
     }
+    Ok(())
 }
 
 fn as_json(request: &Request<'_>, done: &Done<'_>) -> Value {
