@@ -52,7 +52,8 @@ fn steps() -> Vec<Step> {
             "test --package poolgrad --no-default-features --lib --tests --no-fail-fast",
             "the library must also work without the `rayon` feature",
         ),
-        Step::cargo("documents", "doc --workspace --no-deps", "mend the warnings of rustdoc above")
+        // Libraries only: the program shares its name with the library, and its page would replace the other.
+        Step::cargo("documents", "doc --workspace --lib --no-deps", "mend the warnings of rustdoc above")
             .with("RUSTDOCFLAGS", "-D warnings"),
     ]
 }

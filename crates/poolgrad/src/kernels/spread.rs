@@ -11,7 +11,9 @@
 //! 2. widen it along W: at each `w`, from +0.0, add the shares of the windows that hold it, `ow` ascending;
 //! 3. add the wide row to every row `(d, h)` of its window.
 //!
-//! A tile of `grad_input` holds the accumulators of step 3 in the cache and is rounded and written once.
+//! Depths that lie in the same windows have the same gradients. So a depth is summed up only where the set of windows
+//! along D changes, and is a copy of the depth before it otherwise. A few depths at a time are gathered in the cache,
+//! rounded and written out once.
 //!
 //! Traffic per output: its gradient; per input: one write of its gradient.
 
@@ -23,6 +25,10 @@ use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{Geometry, Window};
 use crate::tensor::partition::Partition;
 use crate::tensor::raw::{Source, Tile};
+
+/// The elements of the depths that are gathered at a time: long enough to be written out in one go, short enough to
+/// stay in the first-level cache.
+const GATHERED: usize = 4096;
 
 /// The gradients of all outputs, and the windows they are shared among.
 pub(crate) struct Spread<'a, T: Float> {
@@ -39,15 +45,28 @@ impl<'a, T: Float> Spread<'a, T> {
 
     /// The scratch bytes of one worker.
     pub(crate) fn bytes(geometry: &Geometry, partition: &Partition) -> usize {
-        booked::<T::Acc>(partition.flat_len())
-            + booked::<T::Acc>(Self::wide_len(geometry, partition.flat_len()))
+        let lens = Lens::new(geometry, partition.flat_len());
+        booked::<T::Acc>(lens.gathered)
+            + booked::<T::Acc>(lens.row)
             + RowBuffers::<T>::bytes(ROW)
             + booked::<T>(ROW)
     }
+}
 
-    /// The longest part of a row that a tile can hold.
-    fn wide_len(geometry: &Geometry, flat_len: usize) -> usize {
-        geometry.axes[2].input().min(flat_len)
+/// The lengths of a tile's scratch rows.
+struct Lens {
+    /// All depths that are gathered.
+    gathered: usize,
+    /// One row.
+    row: usize,
+}
+
+impl Lens {
+    fn new(geometry: &Geometry, flat_len: usize) -> Self {
+        let [_, n_h, n_w] = geometry.input();
+        let depth = flat_len.min(n_h * n_w);
+        let gathered = flat_len.min((GATHERED / depth).max(1) * depth);
+        Self { gathered, row: flat_len.min(n_w) }
     }
 }
 
@@ -55,34 +74,69 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
     #[inline(always)]
     fn fill(&self, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
         let range = tile.range();
-        let sums = &mut scratch.row::<T::Acc>(self.flat_len)[..range.flat.len()];
-        let block = Block::new(&self.geometry, &range.flat);
-        let wide = &mut scratch.row::<T::Acc>(Self::wide_len(&self.geometry, self.flat_len))[..block.w.len()];
+        let lens = Lens::new(&self.geometry, self.flat_len);
+        let gathered = scratch.row::<T::Acc>(lens.gathered);
+        let wide = scratch.row::<T::Acc>(lens.row);
         let mut buffers = RowBuffers::new(&mut scratch, ROW);
         let staging = rows::staging(&mut scratch);
-        let [axis_d, axis_h, _] = self.geometry.axes;
+        let block = Block::new(&self.geometry, &range.flat);
+        let depth_len = block.h.len() * block.w.len();
+        let wide = &mut wide[..block.w.len()];
         for plane in range.planes {
-            rows::clear(sums);
-            for od in axis_d.reaching(block.d.clone()) {
-                let window_d = axis_d.window(od);
-                for oh in axis_h.reaching(block.h.clone()) {
-                    let window_h = axis_h.window(oh);
-                    let n_rows = window_d.count as u64 * window_h.count as u64;
-                    self.widen_row((plane, od, oh), n_rows, (&block.w, wide), &mut buffers);
-                    for d in within(window_d, &block.d) {
-                        for h in within(window_h, &block.h) {
-                            let row = ((d - block.d.start) * block.h.len() + h - block.h.start) * wide.len();
-                            rows::add(&mut sums[row..row + wide.len()], wide);
-                        }
-                    }
+            let mut flat = range.flat.start;
+            let mut n_gathered = 0;
+            let mut reaching = 0..0;
+            for d in block.d.clone() {
+                let before = std::mem::replace(&mut reaching, self.geometry.axes[0].reaching(d..d + 1));
+                let at = n_gathered * depth_len;
+                if reaching != before {
+                    let sums = &mut gathered[at..at + depth_len];
+                    self.sum_depth((plane, reaching.clone()), &block, (sums, wide), &mut buffers);
+                } else if n_gathered > 0 {
+                    gathered.copy_within(at - depth_len..at, at);
+                } else {
+                    // The depth before was the last that was written out.
+                    let last = (gathered.len() / depth_len - 1) * depth_len;
+                    gathered.copy_within(last..last + depth_len, 0);
+                }
+                n_gathered += 1;
+                if (n_gathered + 1) * depth_len > gathered.len() || d + 1 == block.d.end {
+                    let done = &gathered[..n_gathered * depth_len];
+                    rows::store(&mut tile.first, (plane, flat), done, staging);
+                    flat += done.len();
+                    n_gathered = 0;
                 }
             }
-            rows::store(&mut tile.first, (plane, range.flat.start), sums, staging);
         }
     }
 }
 
 impl<T: Float> Spread<'_, T> {
+    /// The sums of one depth, which lies in the windows `reaching` along D.
+    #[inline(always)]
+    fn sum_depth(
+        &self,
+        (plane, reaching): (usize, Range<usize>),
+        block: &Block,
+        (sums, wide): (&mut [T::Acc], &mut [T::Acc]),
+        buffers: &mut RowBuffers<'_, T>,
+    ) {
+        let [axis_d, axis_h, _] = self.geometry.axes;
+        rows::clear(sums);
+        for od in reaching {
+            for oh in axis_h.reaching(block.h.clone()) {
+                let window = axis_h.window(oh);
+                let n_rows = axis_d.window(od).count as u64 * window.count as u64;
+                self.widen_row((plane, od, oh), n_rows, (&block.w, wide), buffers);
+                let h = within(window, &block.h);
+                for row in sums[(h.start - block.h.start) * wide.len()..].chunks_exact_mut(wide.len()).take(h.len())
+                {
+                    rows::add(row, wide);
+                }
+            }
+        }
+    }
+
     /// Steps 1 and 2: one output row's shares, added up along the part `w` of an input row.
     #[inline(always)]
     fn widen_row(

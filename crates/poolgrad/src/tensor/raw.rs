@@ -266,11 +266,8 @@ impl<'a, T: Element, U: Element> Target<'a, T, U> {
         let advance = |id: usize| (id < end).then_some(id + 1);
         let id = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance).ok()?;
         let range = self.partition.tile(id);
-        Some(Tile {
-            first: OutTile { output: &self.first, range: range.clone() },
-            second: self.second.as_ref(),
-            range,
-        })
+        let first = OutTile::new(&self.first, range.clone());
+        Some(Tile { first, second: self.second.as_ref(), range })
     }
 }
 
@@ -289,7 +286,7 @@ impl<T: Element> Output<T> {
 }
 
 /// A tile that the holder alone writes: one range of every output of a [`Target`].
-pub(crate) struct Tile<'t, T, U> {
+pub(crate) struct Tile<'t, T: Element, U> {
     /// The first output's part.
     pub(crate) first: OutTile<'t, T>,
     second: Option<&'t Output<U>>,
@@ -304,18 +301,35 @@ impl<'t, T: Element, U: Element> Tile<'t, T, U> {
 
     /// The parts of both outputs.
     pub(crate) fn split(self) -> (OutTile<'t, T>, Option<OutTile<'t, U>>) {
-        let second = self.second.map(|output| OutTile { output, range: self.range });
+        let second = self.second.map(|output| OutTile::new(output, self.range));
         (self.first, second)
     }
 }
 
 /// One output's part of a tile.
-pub(crate) struct OutTile<'t, T> {
+pub(crate) struct OutTile<'t, T: Element> {
     output: &'t Output<T>,
     range: TileRange,
+    /// The end of what was streamed last, as far as it does not fill a line.
+    pending: Pending<T>,
 }
 
-impl<T: Element> OutTile<'_, T> {
+/// The most elements of a cache line.
+const LINE_ELEMENTS: usize = stream::LINE / size_of::<u16>();
+
+/// The first `len` elements of the line that begins at `line`, not yet written.
+struct Pending<T> {
+    line: *mut T,
+    elements: [T; LINE_ELEMENTS],
+    len: usize,
+}
+
+impl<'t, T: Element> OutTile<'t, T> {
+    fn new(output: &'t Output<T>, range: TileRange) -> Self {
+        let pending = Pending { line: output.origin, elements: [T::default(); LINE_ELEMENTS], len: 0 };
+        Self { output, range, pending }
+    }
+
     fn assert_inside(&self, plane: usize, flat: &Range<usize>) {
         assert!(
             self.range.planes.contains(&plane)
@@ -338,11 +352,15 @@ impl<T: Element> OutTile<'_, T> {
             let len = values.len().min(lifted.run_len() - flat % lifted.run_len());
             let (run, rest) = values.split_at(len);
             let origin = self.output.origin.wrapping_offset(lifted.place(plane, flat));
-            if lifted.step() == 1 || len == 1 {
+            if self.output.streaming && lifted.step() == 1 {
                 // SAFETY: `len` consecutive elements of one run of step 1, named by the output's layout: valid and
-                // aligned by construction, and this tile's alone (see the top of the file).
+                // aligned by construction, this tile's alone (see the top of the file), and reached from the
+                // output's own pointer.
+                unsafe { self.pending.stream(run, origin) };
+            } else if lifted.step() == 1 || len == 1 {
+                // SAFETY: as above.
                 let row = unsafe { std::slice::from_raw_parts_mut(origin, len) };
-                if self.output.streaming { stream::copy(run, row) } else { row.copy_from_slice(run) }
+                row.copy_from_slice(run);
             } else {
                 for (i, &value) in run.iter().enumerate() {
                     let place = origin.wrapping_offset(i as isize * lifted.step());
@@ -373,6 +391,65 @@ impl<T: Element> OutTile<'_, T> {
         // SAFETY: as in `write`: consecutive elements of one run of step 1, inside this tile. The borrow of `self`
         // keeps the tile from being written otherwise meanwhile.
         Some(unsafe { std::slice::from_raw_parts_mut(origin, len) })
+    }
+}
+
+impl<T: Element> Drop for OutTile<'_, T> {
+    fn drop(&mut self) {
+        self.pending.flush();
+    }
+}
+
+impl<T: Element> Pending<T> {
+    /// Writes `from` at `to`: whole lines past the cache, and the part of a line at the end only when the rest of the
+    /// line comes or the tile is done.
+    ///
+    /// An ordinary store to a line that is not in the cache waits for memory, and the streaming stores behind it wait
+    /// too; so there should be few of them, and not two at the ends of every row.
+    ///
+    /// # Safety
+    /// `to` must point to as many elements as `from` has, aligned and this tile's alone for as long as it lives, by
+    /// way of a pointer that may be used for all of the tile.
+    #[inline(always)]
+    unsafe fn stream(&mut self, mut from: &[T], mut to: *mut T) {
+        let per_line = stream::LINE / size_of::<T>();
+        if self.len > 0 && self.line.wrapping_add(self.len) == to {
+            let n = from.len().min(per_line - self.len);
+            self.elements[self.len..self.len + n].copy_from_slice(&from[..n]);
+            self.len += n;
+            (from, to) = (&from[n..], to.wrapping_add(n));
+            if self.len < per_line {
+                return;
+            }
+            // SAFETY: the line consists of elements that were left pending by a call before and of the first of this
+            // one's, all of which the callers vouch for.
+            let line = unsafe { std::slice::from_raw_parts_mut(self.line, per_line) };
+            stream::copy_lines(&self.elements[..per_line], line);
+            self.len = 0;
+        }
+        self.flush();
+        let skew = to.addr() % stream::LINE / size_of::<T>();
+        let head = if skew == 0 { 0 } else { (per_line - skew).min(from.len()) };
+        let body = (from.len() - head) / per_line * per_line;
+        // SAFETY: `head + body` is at most the length of `from`, so the caller vouches for these elements.
+        let row = unsafe { std::slice::from_raw_parts_mut(to, head + body) };
+        let (row_head, row_body) = row.split_at_mut(head);
+        row_head.copy_from_slice(&from[..head]);
+        stream::copy_lines(&from[head..head + body], row_body);
+        let rest = &from[head + body..];
+        self.line = to.wrapping_add(head + body);
+        self.elements[..rest.len()].copy_from_slice(rest);
+        self.len = rest.len();
+    }
+
+    /// Writes what is pending.
+    #[inline(always)]
+    fn flush(&mut self) {
+        // SAFETY: `stream` left these elements when it was handed the places that they belong to, which are this
+        // tile's alone for as long as it lives.
+        let line = unsafe { std::slice::from_raw_parts_mut(self.line, self.len) };
+        line.copy_from_slice(&self.elements[..self.len]);
+        self.len = 0;
     }
 }
 
