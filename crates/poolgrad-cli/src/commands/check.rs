@@ -32,14 +32,14 @@ pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
     for argument in &arguments.problems {
         problems.extend(problems_of(argument)?);
     }
-    let progress = Progress::new(problems.len());
+    let progress = Progress::new(problems.len() as u64);
     let mut failures = Vec::new();
     for problem in &problems {
         progress.say(problem.spec.name());
         if let Err(failed) = check(problem, &ways) {
             failures.push(failed);
         }
-        progress.step();
+        progress.step(1);
     }
     drop(progress);
     let (n_failed, n_passed) = (failures.len(), problems.len() - failures.len());
