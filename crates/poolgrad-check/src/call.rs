@@ -112,6 +112,15 @@ impl Call {
         self.indices.as_ref().map(Storage::gather)
     }
 
+    /// Overwrites the index at one element, counted in row-major order, with any value that its type can have.
+    ///
+    /// # Panics
+    /// If the call reads no indices, or has no such element.
+    pub fn spoil_index(&mut self, element: usize, value: i64) {
+        let indices = self.indices.as_mut().expect("a call that reads indices");
+        indices.set(element, value as f64);
+    }
+
     /// The kernels that accept the problem when it runs with `options`, the preferred first.
     ///
     /// # Errors
@@ -132,9 +141,11 @@ impl Call {
         let failed = |fault| self.failed(fault).with_run(plan.explain().to_string());
         // The workspace is as small as it may be, at an odd address, and holds garbage.
         let mut workspace = vec![0xa5; plan.workspace_bytes() + 1];
-        plan.execute(self.views(&mut written), &mut workspace[1..])
-            .map_err(|error| failed(Fault::Execute(error)))?;
-        self.check_places(&written).map_err(|fault| failed(*fault))?;
+        let done = plan.execute(self.views(&mut written), &mut workspace[1..]);
+        // A call that fails may leave an output unfinished, but it may not touch anything else either.
+        self.find_stray(&written).map_or(Ok(()), |fault| Err(failed(fault)))?;
+        done.map_err(|error| failed(Fault::Execute(error)))?;
+        self.find_unwritten(&written).map_or(Ok(()), |fault| Err(failed(fault)))?;
         Ok(Outcome {
             explanation: plan.explain().clone(),
             values: written.values.gather(),
@@ -186,24 +197,32 @@ impl Call {
         }
     }
 
-    fn check_places(&self, written: &Written) -> Result<(), Box<Fault>> {
-        let names = match self.problem.spec.direction {
-            Direction::Forward => ["output", "indices"],
-            Direction::Gradient => ["grad_input", ""],
+    /// Memory that was written although it is no element of an output.
+    fn find_stray(&self, written: &Written) -> Option<Fault> {
+        self.named(written).find_map(|(tensor, storage)| {
+            storage.first_stray().map(|place| Fault::Stray { tensor, place, origin: self.output.offset })
+        })
+    }
+
+    /// An element of an output that was not written.
+    fn find_unwritten(&self, written: &Written) -> Option<Fault> {
+        self.named(written).find_map(|(tensor, storage)| {
+            let shape = crate::lift(storage.desc().shape(), self.problem.spec.n_spatial());
+            storage
+                .first_unwritten()
+                .map(|index| Fault::Unwritten { tensor, position: grid_position(shape, index) })
+        })
+    }
+
+    /// The outputs with their names.
+    fn named<'a>(&self, written: &'a Written) -> impl Iterator<Item = (&'static str, &'a Storage)> {
+        let values = match self.problem.spec.direction {
+            Direction::Forward => "output",
+            Direction::Gradient => "grad_input",
         };
-        for (storage, tensor) in [Some(&written.values), written.indices.as_ref()].into_iter().zip(names) {
-            let Some(storage) = storage else { continue };
-            if let Some(index) = storage.first_unwritten() {
-                let shape = crate::lift(storage.desc().shape(), self.problem.spec.n_spatial());
-                let position = grid_position(shape, index);
-                return Err(Box::new(Fault::Unwritten { tensor, position }));
-            }
-            if let Some(place) = storage.first_stray() {
-                let origin = self.output.offset;
-                return Err(Box::new(Fault::Stray { tensor, place, origin }));
-            }
-        }
-        Ok(())
+        [(values, Some(&written.values)), ("indices", written.indices.as_ref())]
+            .into_iter()
+            .filter_map(|(name, storage)| Some((name, storage?)))
     }
 }
 

@@ -40,8 +40,13 @@ impl Case {
     /// # Errors
     /// As [`Call::new`].
     pub fn new(problem: &Problem) -> Result<Self, Failure> {
-        let call = Call::new(problem)?;
-        Ok(Self { expected: Expected::of(&call), call, in_f32: OnceLock::new() })
+        Call::new(problem).map(Self::of)
+    }
+
+    /// Works out the right result of a call.
+    #[must_use]
+    pub fn of(call: Call) -> Self {
+        Self { expected: Expected::of(&call), call, in_f32: OnceLock::new() }
     }
 
     /// The call.

@@ -37,6 +37,15 @@ impl Storage {
         });
     }
 
+    /// Writes one element, counted in row-major order, rounded to nearest once.
+    ///
+    /// # Panics
+    /// If there is no such element.
+    pub fn set(&mut self, element: usize, value: f64) {
+        let place = self.places()[element];
+        with_element!(self.buffer.dtype(), T => elements_mut::<T>(&mut self.buffer)[place] = T::nearest(value));
+    }
+
     /// The tensor's elements in row-major order, without gaps.
     #[must_use]
     pub fn gather(&self) -> Tensor {
