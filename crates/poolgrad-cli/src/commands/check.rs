@@ -32,14 +32,14 @@ pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
     for argument in &arguments.problems {
         problems.extend(problems_of(argument)?);
     }
-    let progress = Progress::new(problems.len());
+    let progress = Progress::new(problems.len() as u64);
     let mut failures = Vec::new();
     for problem in &problems {
         progress.say(problem.spec.name());
         if let Err(failed) = check(problem, &ways) {
             failures.push(failed);
         }
-        progress.step();
+        progress.step(1);
     }
     drop(progress);
     let (n_failed, n_passed) = (failures.len(), problems.len() - failures.len());
@@ -104,9 +104,10 @@ fn problems_of(argument: &str) -> Result<Vec<Problem>, Failure> {
             "there is no file {argument}; a problem goes in quotes, such as 'max_grad n1c2 in6x8 k3x2 s2'"
         )));
     };
-    let problems = parse_list(&text).map_err(|error| Failure::work(format!("{argument}: {error}")))?;
+    let name = if argument == "-" { "standard input" } else { argument };
+    let problems = parse_list(&text).map_err(|error| Failure::work(format!("{name}: {error}")))?;
     if problems.is_empty() {
-        return Err(Failure::work(format!("{argument}: expected problem lines, found none")));
+        return Err(Failure::work(format!("{name}: expected problem lines, found none")));
     }
     Ok(problems)
 }
