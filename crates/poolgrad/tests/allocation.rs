@@ -73,7 +73,8 @@ fn execution_allocates_nothing() {
             }
         }
         let spec = avg.spec(Direction::Gradient);
-        let operands = Operands::Spread { grad_output: *averaged.view().desc(), grad_input: *grad_input.view().desc() };
+        let operands =
+            Operands::Spread { grad_output: *averaged.view().desc(), grad_input: *grad_input.view().desc() };
         let plan = Plan::with_options(&spec, &operands, &options).unwrap();
         let mut workspace = vec![0; plan.workspace_bytes()];
         let mut call = || {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use poolgrad::{
-    AdaptiveAvgPool, AdaptiveMaxPool, Argument, DType, Direction, Error, Layout, LayoutError, MAX_AXES, MaxPool, Operands,
-    Plan, PlanOptions, Sizes, Spec, Tensor, TensorDesc, TensorView, TensorViewMut,
+    AdaptiveAvgPool, AdaptiveMaxPool, Argument, DType, Direction, Error, Layout, LayoutError, MAX_AXES, MaxPool,
+    Operands, Plan, PlanOptions, Sizes, Spec, Tensor, TensorDesc, TensorView, TensorViewMut,
 };
 
 fn desc(dtype: DType, shape: impl Into<Sizes>) -> TensorDesc {
@@ -42,7 +42,9 @@ fn good() -> (Spec, Operands<TensorDesc>) {
 
 /// Plans whose error is known: the operation, its operands, the error, and its text.
 fn refused() -> Vec<(Spec, Operands<TensorDesc>, Error, &'static str)> {
-    use Argument::{Dilation, GradInput, GradOutput, Indices, Input, KernelSize, Output, OutputSize, Padding, Stride};
+    use Argument::{
+        Dilation, GradInput, GradOutput, Indices, Input, KernelSize, Output, OutputSize, Padding, Stride,
+    };
     let (good_spec, good_operands) = good();
     let adaptive_max = |size: i64| AdaptiveMaxPool::new_2d(size).spec(Direction::Gradient);
     let avg = AdaptiveAvgPool::new_2d(2).spec(Direction::Gradient);
@@ -216,10 +218,7 @@ fn refused() -> Vec<(Spec, Operands<TensorDesc>, Error, &'static str)> {
                 output: f32([1, 2, 2]),
                 indices: strided(DType::I64, [1, 2, 2], [0, 0, 0]),
             },
-            Error::Overlap {
-                argument: Indices,
-                layout: Box::new(Layout::strided([1, 2, 2], [0, 0, 0]).unwrap()),
-            },
+            Error::Overlap { argument: Indices, layout: Box::new(Layout::strided([1, 2, 2], [0, 0, 0]).unwrap()) },
             "indices is written, so no two of its elements may share a place, got [1, 2, 2] with strides [0, 0, 0]",
         ),
         (
@@ -260,13 +259,15 @@ fn execution_refuses_what_was_not_planned() {
     let index = TensorView::new(&indices, [1, 2, 2]).unwrap();
 
     let other = TensorView::new(&grad_output, [2, 2, 1]).unwrap();
-    let error = execute((other, index, TensorViewMut::new(&mut grad_input, [1, 4, 4]).unwrap()), |n| n).unwrap_err();
+    let error =
+        execute((other, index, TensorViewMut::new(&mut grad_input, [1, 4, 4]).unwrap()), |n| n).unwrap_err();
     let (wanted, got) = (Box::new(f32([1, 2, 2])), Box::new(f32([2, 2, 1])));
     assert_eq!(error, Error::NotAsPlanned { argument: Argument::GradOutput, wanted, got });
     assert_eq!(error.to_string(), "grad_output must be as planned, f32 [1, 2, 2], got f32 [2, 2, 1]");
 
     let swapped = TensorView::strided(&grad_output, Layout::strided([1, 2, 2], [4, 1, 2]).unwrap(), 0).unwrap();
-    let error = execute((swapped, index, TensorViewMut::new(&mut grad_input, [1, 4, 4]).unwrap()), |n| n).unwrap_err();
+    let error =
+        execute((swapped, index, TensorViewMut::new(&mut grad_input, [1, 4, 4]).unwrap()), |n| n).unwrap_err();
     assert_eq!(
         error.to_string(),
         "grad_output must be as planned, f32 [1, 2, 2], got f32 [1, 2, 2] with strides [4, 1, 2]"
@@ -413,7 +414,9 @@ fn every_variant_is_in_a_table_above() {
     assert!(declared.len() > 20, "{declared:?}");
     let name = |error: &Error| format!("{error:?}").split([' ', '{', '(']).next().unwrap().to_string();
     let mut reached: BTreeSet<String> = refused().iter().map(|(.., error, _)| name(error)).collect();
-    for elsewhere in ["Layout", "NotAsPlanned", "Misaligned", "WorkspaceTooSmall", "NoSuchKernel", "IndexOutOfRange"] {
+    for elsewhere in
+        ["Layout", "NotAsPlanned", "Misaligned", "WorkspaceTooSmall", "NoSuchKernel", "IndexOutOfRange"]
+    {
         reached.insert(elsewhere.into());
     }
     assert_eq!(declared, reached.iter().map(String::as_str).collect());

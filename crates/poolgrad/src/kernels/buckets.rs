@@ -58,7 +58,7 @@ impl Buckets {
         chunk * self.chunk_len..((chunk + 1) * self.chunk_len).min(self.output_len)
     }
 
-    /// Fills all of `target`; every index must lie in the volume.
+    /// Fills all of `target`; outputs whose index lies outside the volume are left out.
     pub(crate) fn run<T: Float, I: Index>(
         &self,
         (grad_output, indices): (&Source<'_, T>, &Source<'_, I>),
@@ -91,8 +91,8 @@ impl Buckets {
         }
     }
 
-    /// Calls `visit(chunk, output, tile)` for every output of a plane, in ascending order within each chunk; a chunk
-    /// is visited by one worker. Each place of the counts belongs to one chunk, so plain loads and stores suffice.
+    /// Calls `visit(chunk, output, tile)` for every output of a plane whose index lies in the volume, in ascending order
+    /// within each chunk; a chunk is visited by one worker. Each place of the counts belongs to one chunk, so plain loads and stores suffice.
     fn for_each_output<I: Index>(
         &self,
         indices: &Source<'_, I>,
@@ -110,8 +110,10 @@ impl Buckets {
                     let left = indices.run_len() - start % indices.run_len();
                     let len = (end - start).min(left).min(ROW);
                     for (i, index) in indices.row(plane, start..start + len).load(buffer).iter().enumerate() {
-                        // Indices were found good before; the minimum keeps one that has changed since in bounds.
-                        visit(chunk, start + i, self.partition.part_of(index.offset().min(volume - 1)));
+                        let offset = index.offset();
+                        if offset < volume {
+                            visit(chunk, start + i, self.partition.part_of(offset));
+                        }
                     }
                     start += len;
                 }

@@ -1,5 +1,6 @@
 //! Executing a plan: from views to typed tensors to the chosen kernel.
 
+use super::options::BadIndices;
 use super::select::Kernel;
 use super::{Plan, TypedTask};
 use crate::dtype::{Element, Float, Index};
@@ -86,11 +87,18 @@ impl Plan {
         if choice.kernel != Kernel::ScatterBuckets {
             let kernel = Scatter::new(grad_output, indices, geometry, choice.partition.flat_len());
             self.fill::<T, I>(&kernel, (grad_input.reborrow(), None), crew);
-            if kernel.added_all() {
+            let is_dropping = choice.bad_indices == BadIndices::Drop;
+            // A tile of whole planes finds every index that points into the volume, so those it has not found are to
+            // be dropped; a smaller one may just not be where an index points.
+            if kernel.added_all() || is_dropping && choice.kernel == Kernel::ScatterPlanes {
                 return Ok(());
             }
         }
-        if let Some((plane, flat)) = find_bad_index(&indices, &geometry, crew) {
+        let bad = match choice.bad_indices {
+            BadIndices::Refuse => find_bad_index(&indices, &geometry, crew),
+            BadIndices::Drop => None,
+        };
+        if let Some((plane, flat)) = bad {
             let [_, n_h, n_w] = geometry.output();
             return Err(Error::IndexOutOfRange {
                 n: plane / geometry.c,

@@ -1,7 +1,7 @@
 //! Which kernel runs: an ordered list for each family. The first that accepts wins, and the last accepts everything.
 
 use super::check::Checked;
-use super::options::PlanOptions;
+use super::options::{BadIndices, PlanOptions};
 use crate::dtype::{DType, Float, Index};
 use crate::error::Error;
 use crate::exec::{last_level_cache_bytes, max_workers};
@@ -75,6 +75,7 @@ pub(super) struct Choice {
     pub(super) bytes_per_worker: usize,
     pub(super) shared_bytes: usize,
     pub(super) streaming: bool,
+    pub(super) bad_indices: BadIndices,
 }
 
 impl Choice {
@@ -168,5 +169,6 @@ pub(super) fn select<T: Float, I: Index>(
         bytes_per_worker,
         shared_bytes,
         streaming: options.streaming.unwrap_or_else(|| written_bytes > last_level_cache_bytes()),
+        bad_indices: options.bad_indices,
     })
 }
