@@ -92,7 +92,8 @@ impl Buckets {
     }
 
     /// Calls `visit(chunk, output, tile)` for every output of a plane whose index lies in the volume, in ascending order
-    /// within each chunk; a chunk is visited by one worker. Each place of the counts belongs to one chunk, so plain loads and stores suffice.
+    /// within each chunk; a chunk is visited by one worker. Each place of the counts belongs to one chunk, so plain
+    /// loads and stores suffice.
     fn for_each_output<I: Index>(
         &self,
         indices: &Source<'_, I>,
