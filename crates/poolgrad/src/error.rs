@@ -257,6 +257,13 @@ pub enum Error {
         /// The alignment it needs, in bytes.
         wanted: usize,
     },
+    /// An output shares memory with another tensor of the call.
+    Aliased {
+        /// The output.
+        argument: Argument,
+        /// The other tensor.
+        other: Argument,
+    },
     /// The workspace is too small.
     WorkspaceTooSmall {
         /// The bytes that the plan needs.
@@ -362,6 +369,9 @@ impl Error {
             }
             Self::Misaligned { argument, wanted } => {
                 format!("the memory of {} must be aligned to {wanted} bytes", name(*argument))
+            }
+            Self::Aliased { argument, other } => {
+                format!("{} is written, so it must not share memory with {}", name(*argument), name(*other))
             }
             Self::WorkspaceTooSmall { wanted, got } => {
                 format!("the workspace must have at least {wanted} bytes, got {got}")

@@ -2,9 +2,19 @@
 
 use crate::dtype::DType;
 use crate::error::{Argument, Error};
-use crate::plan::Plan;
+use crate::plan::{Plan, output_shape};
 use crate::spec::{AdaptiveAvgPool, AdaptiveMaxPool, Direction, MaxPool, Operands, Spec};
 use crate::tensor::{Sizes, Tensor, TensorDesc, TensorView};
+
+impl Spec {
+    /// The shape of the output that this pooling makes of an input of shape `input_shape`.
+    ///
+    /// # Errors
+    /// The first rule that a parameter or the shape breaks.
+    pub fn output_shape(&self, input_shape: impl Into<Sizes>) -> Result<Sizes, Error> {
+        output_shape(self, &input_shape.into())
+    }
+}
 
 impl MaxPool {
     /// The maxima of `input`, `[N, C, …]` or `[C, …]`, and their places as `i64`.

@@ -1,62 +1,52 @@
-//! Indices outside the volume, dropped on request. Oracle: the same problem with those gradients left out by hand.
+//! Indices outside the volume: the first in row-major order is named, whichever way the call runs, and no memory but
+//! that of `grad_input` is touched.
+//!
+//! Oracle: a search through the indices from the first to the last; garbage around the tensors.
 
-use poolgrad::{AdaptiveMaxPool, BadIndices, Direction, Error, Operands, Plan, PlanOptions, Tensor};
+use poolgrad::{Error, Isa, PlanOptions, Tensor};
+use poolgrad_check::{Call, Fault, Problem, Random, lists, to_grid};
 
-const INPUT: [i64; 5] = [2, 3, 6, 7, 8];
-const OUTPUT: [i64; 5] = [2, 3, 3, 2, 4];
-
-/// Indices of which some lie outside the volume and the others anywhere in it.
-fn indices() -> Vec<i64> {
-    let volume: i64 = INPUT[2..].iter().product();
-    let n_outputs: i64 = OUTPUT.iter().product();
-    let bad = [-1, volume, i64::MIN, i64::MAX];
-    (0..n_outputs).map(|i| if i % 5 == 3 { bad[(i / 5 % 4) as usize] } else { i * 37 % volume }).collect()
+/// The error that the indices of a problem call for.
+fn wanted(problem: &Problem, indices: &Tensor) -> Error {
+    let volume: i64 = problem.input.iter().product();
+    let grid = to_grid(indices, problem.spec.n_spatial());
+    let first = grid.values.iter().position(|&index| index < 0.0 || index >= volume as f64).expect("a bad index");
+    let [n, c, d, h, w] = grid.position(first);
+    let value = match (indices.as_slice::<i32>(), indices.as_slice::<i64>()) {
+        (Some(indices), _) => i64::from(indices[first]),
+        (_, Some(indices)) => indices[first],
+        _ => unreachable!("indices are i32 or i64"),
+    };
+    Error::IndexOutOfRange { n, c, position: [d, h, w], value, volume: volume as usize }
 }
 
-fn by_hand(grad_output: &[f32], indices: &[i64]) -> Vec<f32> {
-    let volume = INPUT[2..].iter().product::<i64>() as usize;
-    let per_plane = OUTPUT[2..].iter().product::<i64>() as usize;
-    let mut grad_input = vec![0.0; volume * 6];
-    for (i, (gradient, &index)) in grad_output.iter().zip(indices).enumerate() {
-        if (0..volume as i64).contains(&index) {
-            grad_input[i / per_plane * volume + index as usize] += gradient;
-        }
+/// Spoils one to three indices of a call, anywhere, with values just outside the volume or far from it.
+fn spoil(call: &mut Call, random: &mut Random) {
+    let n_elements: i64 = call.indices().expect("indices").shape().iter().product();
+    let volume: i64 = call.problem().input.iter().product();
+    for _ in 0..=random.below(3) {
+        let values = [-1, volume, volume + 1, i64::from(i32::MAX), i64::from(i32::MIN)];
+        let value = values[random.below(values.len() as u64) as usize];
+        call.spoil_index(random.below(n_elements as u64) as usize, value);
     }
-    grad_input
 }
 
 #[test]
-fn every_kernel_drops_what_it_is_told_to() {
-    let indices = indices();
-    let values: Vec<f32> = (0..indices.len()).map(|i| (i as f32 * 0.37).sin()).collect();
-    let wanted = by_hand(&values, &indices);
-    let grad_output = Tensor::from_vec(values, OUTPUT).unwrap();
-    let indices = Tensor::from_vec(indices, OUTPUT).unwrap();
-    let mut grad_input = Tensor::from_vec(vec![f32::NAN; wanted.len()], INPUT).unwrap();
-    let spec = AdaptiveMaxPool::new_3d([3, 2, 4]).spec(Direction::Gradient);
-    let operands = Operands::Scatter {
-        grad_output: *grad_output.view().desc(),
-        indices: *indices.view().desc(),
-        grad_input: *grad_input.view().desc(),
-    };
-    let mut n_kernels = 0;
-    for (threads, tile_elements) in [(1, 10_000), (1, 50), (3, 10_000), (3, 50)] {
-        let options = PlanOptions::default().threads(threads).tile_elements(tile_elements);
-        for kernel in Plan::kernels(&spec, &operands, &options).unwrap() {
-            n_kernels += 1;
-            let options = options.clone().kernel(kernel);
-            let plan =
-                Plan::with_options(&spec, &operands, &options.clone().bad_indices(BadIndices::Drop)).unwrap();
-            grad_input.as_mut_slice::<f32>().unwrap().fill(f32::NAN);
-            let (grad_output, indices) = (grad_output.view(), indices.view());
-            plan.run(Operands::Scatter { grad_output, indices, grad_input: grad_input.view_mut() }).unwrap();
-            assert_eq!(grad_input.as_slice::<f32>(), Some(&wanted[..]), "{}", plan.explain());
-
-            let plan = Plan::with_options(&spec, &operands, &options).unwrap();
-            let refused = plan.run(Operands::Scatter { grad_output, indices, grad_input: grad_input.view_mut() });
-            let first = Error::IndexOutOfRange { n: 0, c: 0, position: [0, 0, 3], value: -1, volume: 336 };
-            assert_eq!(refused, Err(first), "{}", plan.explain());
+fn the_first_in_row_major_order_is_named() {
+    let mut random = Random::new(1);
+    let problems = lists::all().expect("lists of problems");
+    let reads_indices = |problem: &&Problem| problem.reads_indices() && !problem.input_shape().contains(&0);
+    for problem in problems.iter().filter(reads_indices) {
+        let mut call = Call::new(problem).unwrap_or_else(|failure| panic!("{failure}"));
+        spoil(&mut call, &mut random);
+        let wanted = wanted(problem, &call.indices().expect("indices"));
+        for options in [PlanOptions::default().threads(1), PlanOptions::default().threads(3).tile_elements(300)] {
+            for kernel in call.kernels(&options).unwrap_or_else(|failure| panic!("{failure}")) {
+                for isa in Isa::available() {
+                    let failure = call.execute(&options.clone().kernel(kernel).isa(isa)).expect_err("a bad index");
+                    assert_eq!(*failure.fault, Fault::Execute(wanted.clone()), "{failure}");
+                }
+            }
         }
     }
-    assert_eq!(n_kernels, 10, "three kernels, of which one wants whole planes");
 }

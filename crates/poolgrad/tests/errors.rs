@@ -311,6 +311,30 @@ fn misaligned_memory_is_refused() {
 }
 
 #[test]
+fn outputs_that_share_memory_are_refused() {
+    let spec = AdaptiveAvgPool::new_1d(4).spec(Direction::Gradient);
+    let layout = Layout::strided([3, 4], [8, 1]).unwrap();
+    let desc = TensorDesc { dtype: DType::F32, layout };
+    let plan = Plan::new(&spec, &Operands::Spread { grad_output: desc, grad_input: desc }).unwrap();
+    let mut buffer: Vec<f32> = (0..24).map(|i| i as f32).collect();
+    let origin = buffer.as_mut_ptr();
+    let run = |grad_input: usize| {
+        // SAFETY: both are inside the buffer, which nobody else uses; that the plan refuses them where they share
+        // elements, before it touches any, is what is tested.
+        let grad_output = unsafe { TensorView::from_raw_parts(origin.cast(), DType::F32, layout) };
+        let origin = origin.wrapping_add(grad_input).cast();
+        // SAFETY: as above.
+        let grad_input = unsafe { TensorViewMut::from_raw_parts(origin, DType::F32, layout) };
+        plan.run(Operands::Spread { grad_output, grad_input })
+    };
+    assert_eq!(run(4), Ok(()), "interleaved halves of one buffer are two tensors");
+    let error = run(3).unwrap_err();
+    assert_eq!(error, Error::Aliased { argument: Argument::GradInput, other: Argument::GradOutput });
+    assert_eq!(error.to_string(), "grad_input is written, so it must not share memory with grad_output");
+    assert!(buffer.chunks(8).all(|row| row[..4] == row[4..]), "windows of one element pass gradients on");
+}
+
+#[test]
 fn unknown_kernels_are_refused() {
     let (spec, operands) = good();
     let error = Plan::with_options(&spec, &operands, &PlanOptions::default().kernel("magic")).unwrap_err();
@@ -415,7 +439,7 @@ fn every_variant_is_in_a_table_above() {
     let name = |error: &Error| format!("{error:?}").split([' ', '{', '(']).next().unwrap().to_string();
     let mut reached: BTreeSet<String> = refused().iter().map(|(.., error, _)| name(error)).collect();
     for elsewhere in
-        ["Layout", "NotAsPlanned", "Misaligned", "WorkspaceTooSmall", "NoSuchKernel", "IndexOutOfRange"]
+        ["Layout", "NotAsPlanned", "Misaligned", "Aliased", "WorkspaceTooSmall", "NoSuchKernel", "IndexOutOfRange"]
     {
         reached.insert(elsewhere.into());
     }

@@ -11,7 +11,7 @@ use crate::tensor::raw::{Target, Tile};
 /// A computation that fills one tile at a time.
 ///
 /// Its methods are `#[inline(always)]`, so that they are compiled into the loop below once for each ISA level.
-pub(crate) trait TileKernel<T, U>: Sync {
+pub(crate) trait TileKernel<T: Element, U: Element>: Sync {
     /// Fills every element of `tile`.
     fn fill(&self, tile: Tile<'_, T, U>, scratch: Scratch<'_>);
 }

@@ -82,6 +82,36 @@ impl AxisWindows {
         }
     }
 
+    /// The inputs from where window `o` starts to where it ends, padding left out. Unlike first and last taps, which
+    /// padding and dilation together can make go back, both ends ascend with `o`.
+    #[inline(always)]
+    pub(crate) fn cover(&self, o: usize) -> Range<usize> {
+        match self.rule {
+            Rule::Fixed { kernel_size, stride, padding, dilation } => {
+                let start = o as i64 * stride - padding;
+                let end = start + dilation * (kernel_size - 1) + 1;
+                start.max(0) as usize..end.min(self.input as i64) as usize
+            }
+            Rule::Adaptive => {
+                let Window { first, count, .. } = self.window(o);
+                first..first + count
+            }
+        }
+    }
+
+    /// The most inputs that any `n` consecutive windows cover.
+    pub(crate) fn most_covered(&self, n: usize) -> usize {
+        let most = match self.rule {
+            Rule::Fixed { kernel_size, stride, dilation, .. } => {
+                let strides = (n as u128 - 1) * stride as u128;
+                usize::try_from(strides + (dilation * (kernel_size - 1) + 1) as u128).unwrap_or(usize::MAX)
+            }
+            // One more than their share on either side, where the share is no whole number.
+            Rule::Adaptive => scale_ceil(n.min(self.output), self.input, self.output).saturating_add(1),
+        };
+        most.min(self.input)
+    }
+
     /// The output positions whose windows reach into `inputs`, and possibly a few at the ends that step over it.
     pub(crate) fn reaching(&self, inputs: Range<usize>) -> Range<usize> {
         match self.rule {
@@ -144,6 +174,11 @@ mod tests {
             let taps: Vec<_> = (0..window.count).map(|j| window.first + j * window.step).collect();
             assert_eq!(&taps, want, "window {o} of {windows:?}");
             assert_eq!(want.last(), Some(&window.last()));
+        }
+        for n in 1..=all.len() {
+            let covered = |first: usize| windows.cover(first + n - 1).end - windows.cover(first).start;
+            let most = (0..=all.len() - n).map(covered).max().unwrap();
+            assert!(most <= windows.most_covered(n), "{n} windows of {windows:?}");
         }
         for start in 0..windows.input() {
             for end in start + 1..=windows.input() {

@@ -7,13 +7,14 @@
 //! 3. each chunk writes its outputs' numbers to their places;
 //! 4. each tile adds its outputs in the order of the list, which is ascending, and is written out.
 //!
-//! So every sum has the same order as in [`Scatter`](super::Scatter), and work is proportional to outputs plus inputs
+//! So every sum has the same order as in [`Sweep`](super::Sweep), and work is proportional to outputs plus inputs
 //! whatever the indices are. This is a counting sort (Knuth, The Art of Computer Programming, volume 3, 5.2, the
 //! distribution form).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use super::outputs::Outputs;
 use super::rows::{self, ROW};
 use crate::dtype::{Float, Index};
 use crate::exec::{Crew, Queue, Scratch, TileKernel, booked, run_tiles};
@@ -36,7 +37,7 @@ impl Buckets {
         let output_len = geometry.output_len();
         // The list holds places within a chunk as 32 bits, so that it is half as long as with whole offsets.
         let chunk_len = output_len.div_ceil(2 * n_workers).clamp(1, u32::MAX as usize);
-        let partition = partition.one_plane_at_a_time();
+        let partition = partition.one_group_at_a_time();
         Self { partition, n_chunks: output_len.div_ceil(chunk_len), chunk_len, output_len }
     }
 
@@ -51,28 +52,29 @@ impl Buckets {
     }
 
     fn n_counts(&self) -> usize {
-        self.n_chunks.saturating_mul(self.partition.tiles_per_plane())
+        self.n_chunks.saturating_mul(self.partition.tiles_per_group())
     }
 
     fn chunk(&self, chunk: usize) -> Range<usize> {
         chunk * self.chunk_len..((chunk + 1) * self.chunk_len).min(self.output_len)
     }
 
-    /// Fills all of `target`; outputs whose index lies outside the volume are left out.
+    /// Fills all of `target`; returns the number of outputs that were added: those whose index lies in the volume.
     pub(crate) fn run<T: Float, I: Index>(
         &self,
-        (grad_output, indices): (&Source<'_, T>, &Source<'_, I>),
+        outputs: &Outputs<'_, T, I>,
         target: &Target<'_, T, I>,
         crew: &mut Crew<'_>,
         shared: &mut [u8],
-    ) {
+    ) -> u64 {
         let mut shared = Scratch::new(shared);
         let list: &[AtomicU32] = shared.row(self.output_len);
         let counts: &[AtomicU64] = shared.row(self.n_counts());
-        let n_tiles = self.partition.tiles_per_plane();
-        for plane in 0..self.partition.n_planes() {
+        let n_tiles = self.partition.tiles_per_group();
+        let mut n_added = 0;
+        for plane in 0..self.partition.n_groups() {
             counts.iter().for_each(|count| count.store(0, Relaxed));
-            self.for_each_output(indices, plane, crew, &|chunk, _, tile| {
+            self.for_each_output(&outputs.indices, plane, crew, &|chunk, _, tile| {
                 let count = &counts[tile * self.n_chunks + chunk];
                 count.store(count.load(Relaxed) + 1, Relaxed);
             });
@@ -80,20 +82,21 @@ impl Buckets {
             for count in counts {
                 end += count.swap(end, Relaxed);
             }
-            self.for_each_output(indices, plane, crew, &|chunk, output, tile| {
+            self.for_each_output(&outputs.indices, plane, crew, &|chunk, output, tile| {
                 let place = &counts[tile * self.n_chunks + chunk];
                 let at = place.load(Relaxed);
                 place.store(at + 1, Relaxed);
                 list[at as usize].store((output - chunk * self.chunk_len) as u32, Relaxed);
             });
-            let sums = Sums { buckets: self, grad_output, indices, list, ends: counts };
+            let sums = Sums { buckets: self, outputs, list, ends: counts };
             run_tiles(&sums, target, (plane + 1) * n_tiles, crew);
+            n_added += end;
         }
+        n_added
     }
 
-    /// Calls `visit(chunk, output, tile)` for every output of a plane whose index lies in the volume, in ascending order
-    /// within each chunk; a chunk is visited by one worker. Each place of the counts belongs to one chunk, so plain
-    /// loads and stores suffice.
+    /// Calls `visit(chunk, output, tile)` for every output of a plane whose index lies in the volume, in ascending
+    /// order within each chunk; a chunk is visited by one worker. Each place of the counts belongs to one chunk, so plain loads and stores suffice.
     fn for_each_output<I: Index>(
         &self,
         indices: &Source<'_, I>,
@@ -111,9 +114,8 @@ impl Buckets {
                     let left = indices.run_len() - start % indices.run_len();
                     let len = (end - start).min(left).min(ROW);
                     for (i, index) in indices.row(plane, start..start + len).load(buffer).iter().enumerate() {
-                        let offset = index.offset();
-                        if offset < volume {
-                            visit(chunk, start + i, self.partition.part_of(offset));
+                        if index.offset() < volume {
+                            visit(chunk, start + i, self.partition.part_of(index.offset()));
                         }
                     }
                     start += len;
@@ -126,8 +128,7 @@ impl Buckets {
 /// The last step: the sums of each tile, from the sorted list of one plane.
 struct Sums<'a, T: Float, I: Index> {
     buckets: &'a Buckets,
-    grad_output: &'a Source<'a, T>,
-    indices: &'a Source<'a, I>,
+    outputs: &'a Outputs<'a, T, I>,
     list: &'a [AtomicU32],
     ends: &'a [AtomicU64],
 }
@@ -140,7 +141,7 @@ impl<T: Float, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
         let sums = &mut scratch.row::<T::Acc>(partition.flat_len())[..range.flat.len()];
         let staging = rows::staging::<T>(&mut scratch);
         let mut gradient = [T::Acc::default()];
-        let plane = range.planes.start;
+        let plane = range.groups.start;
         let part = partition.part_of(range.flat.start);
         rows::clear(sums);
         for chunk in 0..n_chunks {
@@ -150,8 +151,8 @@ impl<T: Float, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
             let end = self.ends[place].load(Relaxed);
             for entry in &self.list[start as usize..end as usize] {
                 let output = chunk * chunk_len + entry.load(Relaxed) as usize;
-                let index = self.indices.row(plane, output..output + 1).load(&mut [])[0];
-                T::widen(self.grad_output.row(plane, output..output + 1).load(&mut []), &mut gradient);
+                let index = self.outputs.indices.row(plane, output..output + 1).load(&mut [])[0];
+                T::widen(self.outputs.grad_output.row(plane, output..output + 1).load(&mut []), &mut gradient);
                 if let Some(sum) = sums.get_mut(index.offset().wrapping_sub(range.flat.start)) {
                     *sum += gradient[0];
                 }

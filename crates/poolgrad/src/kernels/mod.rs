@@ -7,13 +7,19 @@
 
 mod buckets;
 mod mean;
+mod outputs;
 mod rows;
 mod scatter;
 mod spread;
+mod sweep;
+mod windows;
 mod windows_max;
 
 pub(crate) use buckets::Buckets;
 pub(crate) use mean::Mean;
-pub(crate) use scatter::{Scatter, find_bad_index};
+pub(crate) use outputs::Outputs;
+pub(crate) use rows::WIDEST;
+pub(crate) use scatter::Scatter;
 pub(crate) use spread::Spread;
+pub(crate) use sweep::{Sweep, SweepShape};
 pub(crate) use windows_max::WindowsMax;

@@ -11,7 +11,9 @@
 //! 2. widen it along W: at each `w`, from +0.0, add the shares of the windows that hold it, `ow` ascending;
 //! 3. add the wide row to every row `(d, h)` of its window.
 //!
-//! A tile of `grad_input` holds the accumulators of step 3 in the cache and is rounded and written once.
+//! Depths that lie in the same windows have the same gradients. So a depth is summed up only where the set of windows
+//! along D changes, and is a copy of the depth before it otherwise. A few depths at a time are gathered in the cache,
+//! rounded and written out once.
 //!
 //! Traffic per output: its gradient; per input: one write of its gradient.
 
@@ -21,33 +23,51 @@ use super::rows::{self, ROW, RowBuffers};
 use crate::dtype::{Accumulator, Float};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{Geometry, Window};
-use crate::tensor::partition::Partition;
 use crate::tensor::raw::{Source, Tile};
+
+/// The elements of the depths that are gathered at a time: long enough to be written out in one go, short enough to
+/// stay in the first-level cache.
+const GATHERED: usize = 4096;
 
 /// The gradients of all outputs, and the windows they are shared among.
 pub(crate) struct Spread<'a, T: Float> {
     grad_output: Source<'a, T>,
     geometry: Geometry,
     flat_len: usize,
+    width: usize,
 }
 
 impl<'a, T: Float> Spread<'a, T> {
-    /// A spread into tiles of at most `flat_len` elements a plane.
-    pub(crate) fn new(grad_output: Source<'a, T>, geometry: Geometry, flat_len: usize) -> Self {
-        Self { grad_output, geometry, flat_len }
+    /// A spread into tiles of at most `flat_len` places of groups of `width` channels.
+    pub(crate) fn new(grad_output: Source<'a, T>, geometry: Geometry, (flat_len, width): (usize, usize)) -> Self {
+        Self { grad_output, geometry, flat_len, width }
     }
 
     /// The scratch bytes of one worker.
-    pub(crate) fn bytes(geometry: &Geometry, partition: &Partition) -> usize {
-        booked::<T::Acc>(partition.flat_len())
-            + booked::<T::Acc>(Self::wide_len(geometry, partition.flat_len()))
+    pub(crate) fn bytes(geometry: &Geometry, (flat_len, width): (usize, usize)) -> usize {
+        let lens = Lens::new(geometry, (flat_len, width));
+        booked::<T::Acc>(lens.gathered)
+            + booked::<T::Acc>(lens.row)
+            + booked::<T::Acc>(ROW)
             + RowBuffers::<T>::bytes(ROW)
             + booked::<T>(ROW)
     }
+}
 
-    /// The longest part of a row that a tile can hold.
-    fn wide_len(geometry: &Geometry, flat_len: usize) -> usize {
-        geometry.axes[2].input().min(flat_len)
+/// The lengths of a tile's scratch rows.
+struct Lens {
+    /// All depths that are gathered.
+    gathered: usize,
+    /// One row.
+    row: usize,
+}
+
+impl Lens {
+    fn new(geometry: &Geometry, (flat_len, width): (usize, usize)) -> Self {
+        let [_, n_h, n_w] = geometry.input();
+        let depth = flat_len.min(n_h * n_w) * width;
+        let gathered = (flat_len * width).min((GATHERED / depth).max(1) * depth);
+        Self { gathered, row: flat_len.min(n_w) * width }
     }
 }
 
@@ -55,62 +75,116 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
     #[inline(always)]
     fn fill(&self, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
         let range = tile.range();
-        let sums = &mut scratch.row::<T::Acc>(self.flat_len)[..range.flat.len()];
-        let block = Block::new(&self.geometry, &range.flat);
-        let wide = &mut scratch.row::<T::Acc>(Self::wide_len(&self.geometry, self.flat_len))[..block.w.len()];
+        let lens = Lens::new(&self.geometry, (self.flat_len, self.width));
+        let gathered = scratch.row::<T::Acc>(lens.gathered);
+        let wide = scratch.row::<T::Acc>(lens.row);
+        let shares = scratch.row::<T::Acc>(ROW);
         let mut buffers = RowBuffers::new(&mut scratch, ROW);
         let staging = rows::staging(&mut scratch);
-        let [axis_d, axis_h, _] = self.geometry.axes;
-        for plane in range.planes {
-            rows::clear(sums);
-            for od in axis_d.reaching(block.d.clone()) {
-                let window_d = axis_d.window(od);
-                for oh in axis_h.reaching(block.h.clone()) {
-                    let window_h = axis_h.window(oh);
-                    let n_rows = window_d.count as u64 * window_h.count as u64;
-                    self.widen_row((plane, od, oh), n_rows, (&block.w, wide), &mut buffers);
-                    for d in within(window_d, &block.d) {
-                        for h in within(window_h, &block.h) {
-                            let row = ((d - block.d.start) * block.h.len() + h - block.h.start) * wide.len();
-                            rows::add(&mut sums[row..row + wide.len()], wide);
-                        }
-                    }
+        let block = Block::new(&self.geometry, &range.flat);
+        for group in range.groups {
+            let width = self.grad_output.width_of(group);
+            let depth_len = block.h.len() * block.w.len() * width;
+            let wide = &mut wide[..block.w.len() * width];
+            let mut flat = range.flat.start;
+            let mut n_gathered = 0;
+            let mut reaching = 0..0;
+            for d in block.d.clone() {
+                let before = std::mem::replace(&mut reaching, self.geometry.axes[0].reaching(d..d + 1));
+                let at = n_gathered * depth_len;
+                if reaching != before {
+                    let sums = &mut gathered[at..at + depth_len];
+                    self.sum_depth((group, reaching.clone()), &block, (sums, wide, shares), &mut buffers);
+                } else if n_gathered > 0 {
+                    gathered.copy_within(at - depth_len..at, at);
+                } else {
+                    // The depth before was the last that was written out.
+                    let last = (gathered.len() / depth_len - 1) * depth_len;
+                    gathered.copy_within(last..last + depth_len, 0);
+                }
+                n_gathered += 1;
+                if (n_gathered + 1) * depth_len > gathered.len() || d + 1 == block.d.end {
+                    let done = &gathered[..n_gathered * depth_len];
+                    rows::store(&mut tile.first, (group, flat), done, staging);
+                    flat += done.len() / width;
+                    n_gathered = 0;
                 }
             }
-            rows::store(&mut tile.first, (plane, range.flat.start), sums, staging);
         }
     }
 }
 
 impl<T: Float> Spread<'_, T> {
+    /// The sums of one depth, which lies in the windows `reaching` along D.
+    #[inline(always)]
+    fn sum_depth(
+        &self,
+        (group, reaching): (usize, Range<usize>),
+        block: &Block,
+        (sums, wide, shares): (&mut [T::Acc], &mut [T::Acc], &mut [T::Acc]),
+        buffers: &mut RowBuffers<'_, T>,
+    ) {
+        let [axis_d, axis_h, _] = self.geometry.axes;
+        rows::clear(sums);
+        for od in reaching {
+            for oh in axis_h.reaching(block.h.clone()) {
+                let window = axis_h.window(oh);
+                let row = OutputRow { group, od, oh, n_rows: axis_d.window(od).count as u64 * window.count as u64 };
+                self.widen_row(&row, (&block.w, wide, shares), buffers);
+                let h = within(window, &block.h);
+                for row in sums[(h.start - block.h.start) * wide.len()..].chunks_exact_mut(wide.len()).take(h.len())
+                {
+                    rows::add(row, wide);
+                }
+            }
+        }
+    }
+
     /// Steps 1 and 2: one output row's shares, added up along the part `w` of an input row.
     #[inline(always)]
     fn widen_row(
         &self,
-        (plane, od, oh): (usize, usize, usize),
-        n_rows: u64,
-        (w, wide): (&Range<usize>, &mut [T::Acc]),
+        output: &OutputRow,
+        (w, wide, shares): (&Range<usize>, &mut [T::Acc], &mut [T::Acc]),
         buffers: &mut RowBuffers<'_, T>,
     ) {
         let axis = self.geometry.axes[2];
         let [_, n_h, n_w] = self.geometry.output();
-        let row = (od * n_h + oh) * n_w;
+        let row = (output.od * n_h + output.oh) * n_w;
+        let width = self.grad_output.width_of(output.group);
         rows::clear(wide);
         let Range { mut start, end } = axis.reaching(w.clone());
         while start < end {
-            let part = start..end.min(start + ROW);
-            let gradients = buffers.widen(self.grad_output.row(plane, row + part.start..row + part.end));
-            for (ow, &gradient) in part.clone().zip(gradients) {
+            let part = start..end.min(start + ROW / width);
+            let source = self.grad_output.row(output.group, row + part.start..row + part.end);
+            let gradients = buffers.widen(source);
+            for (ow, gradients) in part.clone().zip(gradients.chunks_exact(width)) {
                 let window = axis.window(ow);
-                let share = gradient / T::Acc::from_count(n_rows * window.count as u64);
+                let count = T::Acc::from_count(output.n_rows * window.count as u64);
                 let taps = within(window, w);
-                for sum in &mut wide[taps.start - w.start..taps.end - w.start] {
-                    *sum += share;
+                let sums = &mut wide[(taps.start - w.start) * width..(taps.end - w.start) * width];
+                if let &[gradient] = gradients {
+                    let share = gradient / count;
+                    sums.iter_mut().for_each(|sum| *sum += share);
+                    continue;
                 }
+                let shares = &mut shares[..width];
+                for (share, &gradient) in shares.iter_mut().zip(gradients) {
+                    *share = gradient / count;
+                }
+                sums.chunks_exact_mut(width).for_each(|sums| rows::add(sums, shares));
             }
             start = part.end;
         }
     }
+}
+
+/// One row of outputs of one group, and the rows of a window in it.
+struct OutputRow {
+    group: usize,
+    od: usize,
+    oh: usize,
+    n_rows: u64,
 }
 
 /// The part of a window without gaps that lies in `range`; empty at `range.start` if there is none.

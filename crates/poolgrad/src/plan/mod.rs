@@ -7,7 +7,7 @@ mod run;
 mod select;
 
 pub use explain::Explanation;
-pub use options::{BadIndices, PlanOptions};
+pub use options::PlanOptions;
 
 pub(crate) use check::output_shape;
 
@@ -87,11 +87,11 @@ impl Plan {
         let choice = with_types(&checked, Select { spec, checked: &checked, options })?;
         let explanation = Explanation {
             operation: spec.name(),
-            kernel: choice.kernel.name(),
+            kernel: choice.way.kernel.name(),
             isa: choice.isa,
             threads: choice.n_workers,
-            tiles: choice.partition.n_tiles(),
-            tile_elements: choice.partition.tile_len(),
+            tiles: choice.way.partition.n_tiles(),
+            tile_elements: choice.way.partition.tile_len(),
             workspace_bytes: choice.workspace_bytes(),
             streaming: choice.streaming,
         };
@@ -128,10 +128,9 @@ impl Plan {
     /// Nothing is allocated. Every element of the outputs is written, and nothing else is.
     ///
     /// # Errors
-    /// [`Error::WrongOperands`], [`Error::NotAsPlanned`], [`Error::Misaligned`] and [`Error::WorkspaceTooSmall`],
-    /// before anything is written. [`Error::IndexOutOfRange`] for the first index in row-major order that does not
-    /// point into the volume, unless [`PlanOptions::bad_indices`] says otherwise; the elements of `grad_input` are then
-    /// unspecified, and nothing outside it is touched.
+    /// [`Error::WrongOperands`], [`Error::NotAsPlanned`], [`Error::Misaligned`], [`Error::Aliased`] and
+    /// [`Error::WorkspaceTooSmall`], before anything is written. [`Error::IndexOutOfRange`] for the first index in row-major order that does not
+    /// point into the volume; the elements of `grad_input` are then unspecified, and nothing outside it is touched.
     pub fn execute(
         &self,
         operands: Operands<TensorView<'_>, TensorViewMut<'_>>,
@@ -162,17 +161,23 @@ impl Plan {
         if self.operands.names() != operands.names() {
             return Err(Error::WrongOperands { wanted: self.operands.planned(), got: operands.names() });
         }
-        let inputs = operands.inputs().into_iter().flatten();
-        let inputs = inputs.map(|(argument, view)| (argument, view.desc(), view.is_aligned()));
-        let outputs = operands.outputs().into_iter().flatten();
-        let outputs = outputs.map(|(argument, view)| (argument, view.desc(), view.is_aligned()));
+        let inputs = operands.inputs().map(|input| input.map(|(name, view)| (name, view.desc(), view.placed())));
+        let outputs =
+            operands.outputs().map(|output| output.map(|(name, view)| (name, view.desc(), view.placed())));
         let planned = self.operands.inputs().into_iter().chain(self.operands.outputs()).flatten();
-        for ((argument, got, is_aligned), (_, wanted)) in inputs.chain(outputs).zip(planned) {
-            if got != wanted {
-                return Err(not_as_planned(argument, wanted, got));
+        let tensors = || inputs.iter().chain(&outputs).flatten();
+        for ((argument, got, placed), (_, wanted)) in tensors().zip(planned) {
+            if *got != wanted {
+                return Err(not_as_planned(*argument, wanted, got));
             }
-            if !is_aligned {
-                return Err(Error::Misaligned { argument, wanted: got.dtype.size() });
+            if !placed.is_aligned() {
+                return Err(Error::Misaligned { argument: *argument, wanted: placed.size });
+            }
+        }
+        for (argument, _, placed) in outputs.iter().flatten() {
+            let others = tensors().take_while(|(other, ..)| other != argument);
+            if let Some((other, ..)) = others.into_iter().find(|(.., other)| placed.shares_memory_with(other)) {
+                return Err(Error::Aliased { argument: *argument, other: *other });
             }
         }
         Ok(())

@@ -1,14 +1,13 @@
 //! Executing a plan: from views to typed tensors to the chosen kernel.
 
-use super::options::BadIndices;
-use super::select::Kernel;
+use super::select::{Choice, Kernel, Way};
 use super::{Plan, TypedTask};
 use crate::dtype::{Element, Float, Index};
 use crate::error::Error;
 use crate::exec::{Crew, TileKernel, run_tiles};
-use crate::kernels::{Buckets, Mean, Scatter, Spread, WindowsMax, find_bad_index};
+use crate::kernels::{Buckets, Mean, Outputs, Scatter, Spread, Sweep, WindowsMax};
 use crate::spec::Operands;
-use crate::tensor::raw::{Source, Target};
+use crate::tensor::raw::{Cut, Source, Target};
 use crate::tensor::{TensorView, TensorViewMut};
 
 /// A plan with its tensors and workspace, which have been compared with what was planned.
@@ -32,25 +31,41 @@ impl TypedTask for Run<'_, '_> {
             bytes_per_worker: choice.bytes_per_worker,
         };
         let geometry = plan.checked.geometry;
-        let flat_len = choice.partition.flat_len();
         match operands {
-            Operands::Pool { input, output } if choice.kernel == Kernel::MeanRows => {
-                plan.fill::<T, T>(&Mean::new(plan.source(&input), geometry), (output, None), &mut crew);
+            Operands::Pool { input, output } if choice.way.kernel == Kernel::MeanRows => {
+                plan.fill::<T, T>(
+                    &Mean::new(plan.source(&input, choice.way.width), geometry),
+                    (output, None),
+                    &mut crew,
+                );
             }
             Operands::Pool { input, output } => {
-                plan.fill::<T, I>(&WindowsMax::new(plan.source(&input), geometry), (output, None), &mut crew);
+                plan.fill::<T, I>(
+                    &WindowsMax::new(plan.source(&input, choice.way.width), geometry),
+                    (output, None),
+                    &mut crew,
+                );
             }
             Operands::PoolWithIndices { input, output, indices } => {
-                let kernel = WindowsMax::new(plan.source(&input), geometry);
+                let kernel = WindowsMax::new(plan.source(&input, choice.way.width), geometry);
                 plan.fill::<T, I>(&kernel, (output, Some(indices)), &mut crew);
             }
             Operands::Spread { grad_output, grad_input } => {
-                let kernel = Spread::new(plan.source(&grad_output), geometry, flat_len);
+                let kernel =
+                    Spread::new(plan.source(&grad_output, choice.way.width), geometry, choice.way.tile_shape());
                 plan.fill::<T, T>(&kernel, (grad_input, None), &mut crew);
             }
-            Operands::Scatter { grad_output, indices, grad_input } => {
-                let sources = (plan.source::<T>(&grad_output), plan.source::<I>(&indices));
-                return plan.scatter(sources, grad_input, &mut crew, shared);
+            Operands::Scatter { grad_output, indices, mut grad_input } => {
+                let outputs = |width| Outputs {
+                    grad_output: plan.source::<T>(&grad_output, width),
+                    indices: plan.source::<I>(&indices, width),
+                };
+                let Choice { way, far, .. } = choice;
+                if plan.scatter::<T, I>(way, &outputs(way.width), grad_input.reborrow(), (&mut crew, shared)) {
+                    return Ok(());
+                }
+                plan.check_indices(&outputs(1), &mut crew)?;
+                plan.scatter::<T, I>(far, &outputs(far.width), grad_input, (&mut crew, shared));
             }
         }
         Ok(())
@@ -58,8 +73,8 @@ impl TypedTask for Run<'_, '_> {
 }
 
 impl Plan {
-    fn source<'a, E: Element>(&self, view: &TensorView<'a>) -> Source<'a, E> {
-        Source::new(view, self.checked.n_spatial)
+    fn source<'a, E: Element>(&self, view: &TensorView<'a>, width: usize) -> Source<'a, E> {
+        Source::new(view, self.checked.n_spatial, width)
     }
 
     /// Fills the outputs, tile by tile, with a kernel that cannot fail.
@@ -69,48 +84,63 @@ impl Plan {
         (first, second): (TensorViewMut<'_>, Option<TensorViewMut<'_>>),
         crew: &mut Crew<'_>,
     ) {
-        let (partition, streaming) = (self.choice.partition, self.choice.streaming);
-        let target = Target::<T, U>::new((first, second), self.checked.n_spatial, partition, streaming);
+        let target = self.target::<T, U>(self.choice.way.cut(), (first, second));
         run_tiles(kernel, &target, usize::MAX, crew);
     }
 
-    /// The gradient of a max pooling: one pass where every index is found where it is looked for; otherwise the
-    /// first bad index is reported, or the outputs are sorted first.
+    fn target<'a, T: Element, U: Element>(
+        &self,
+        cut: Cut,
+        outputs: (TensorViewMut<'a>, Option<TensorViewMut<'a>>),
+    ) -> Target<'a, T, U> {
+        Target::new(outputs, self.checked.n_spatial, cut, self.choice.streaming)
+    }
+
+    /// The gradient of a max pooling; whether every index was found where this way looks for it.
     fn scatter<T: Float, I: Index>(
         &self,
-        (grad_output, indices): (Source<'_, T>, Source<'_, I>),
-        mut grad_input: TensorViewMut<'_>,
-        crew: &mut Crew<'_>,
-        shared: &mut [u8],
-    ) -> Result<(), Error> {
-        let (choice, geometry) = (&self.choice, self.checked.geometry);
-        if choice.kernel != Kernel::ScatterBuckets {
-            let kernel = Scatter::new(grad_output, indices, geometry, choice.partition.flat_len());
-            self.fill::<T, I>(&kernel, (grad_input.reborrow(), None), crew);
-            let is_dropping = choice.bad_indices == BadIndices::Drop;
-            // A tile of whole planes finds every index that points into the volume, so those it has not found are to
-            // be dropped; a smaller one may just not be where an index points.
-            if kernel.added_all() || is_dropping && choice.kernel == Kernel::ScatterPlanes {
-                return Ok(());
+        way: &Way,
+        outputs: &Outputs<'_, T, I>,
+        grad_input: TensorViewMut<'_>,
+        (crew, shared): (&mut Crew<'_>, &mut [u8]),
+    ) -> bool {
+        let geometry = self.checked.geometry;
+        let n_outputs = geometry.n_planes() as u64 * geometry.output_len() as u64;
+        let n_added = match way.kernel {
+            Kernel::ScatterPlanes | Kernel::ScatterSweep => {
+                let kernel = Sweep::new(*outputs, way.shape);
+                run_tiles(&kernel, &self.target(way.cut(), (grad_input, None)), usize::MAX, crew);
+                kernel.n_added()
             }
-        }
-        let bad = match choice.bad_indices {
-            BadIndices::Refuse => find_bad_index(&indices, &geometry, crew),
-            BadIndices::Drop => None,
+            Kernel::ScatterParts => {
+                let kernel = Scatter::new(*outputs, geometry, way.sums_len());
+                run_tiles(&kernel, &self.target(way.cut(), (grad_input, None)), usize::MAX, crew);
+                kernel.n_added()
+            }
+            _ => {
+                let buckets = Buckets::new(&geometry, way.partition, self.choice.n_workers);
+                let target = self.target(Cut { width: 1, partition: buckets.partition() }, (grad_input, None));
+                buckets.run(outputs, &target, crew, shared)
+            }
         };
-        if let Some((plane, flat)) = bad {
-            let [_, n_h, n_w] = geometry.output();
-            return Err(Error::IndexOutOfRange {
-                n: plane / geometry.c,
-                c: plane % geometry.c,
-                position: [flat / (n_h * n_w), flat / n_w % n_h, flat % n_w],
-                value: indices.row(plane, flat..flat + 1).load(&mut [])[0].value(),
-                volume: geometry.input_len(),
-            });
-        }
-        let buckets = Buckets::new(&geometry, choice.partition, choice.n_workers);
-        let target = Target::new((grad_input, None), self.checked.n_spatial, buckets.partition(), choice.streaming);
-        buckets.run((&grad_output, &indices), &target, crew, shared);
-        Ok(())
+        n_added == n_outputs
+    }
+
+    /// Reports the first index that does not point into the volume.
+    fn check_indices<T: Float, I: Index>(
+        &self,
+        outputs: &Outputs<'_, T, I>,
+        crew: &mut Crew<'_>,
+    ) -> Result<(), Error> {
+        let geometry = self.checked.geometry;
+        let Some((plane, flat)) = outputs.find_bad_index(&geometry, crew) else { return Ok(()) };
+        let [_, n_h, n_w] = geometry.output();
+        Err(Error::IndexOutOfRange {
+            n: plane / geometry.c,
+            c: plane % geometry.c,
+            position: [flat / (n_h * n_w), flat / n_w % n_h, flat % n_w],
+            value: outputs.indices.row(plane, flat..flat + 1).load(&mut [])[0].value(),
+            volume: geometry.input_len(),
+        })
     }
 }

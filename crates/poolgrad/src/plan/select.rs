@@ -1,20 +1,24 @@
 //! Which kernel runs: an ordered list for each family. The first that accepts wins, and the last accepts everything.
 
 use super::check::Checked;
-use super::options::{BadIndices, PlanOptions};
+use super::options::PlanOptions;
 use crate::dtype::{DType, Float, Index};
 use crate::error::Error;
 use crate::exec::{last_level_cache_bytes, max_workers};
-use crate::kernels::{Buckets, Mean, Scatter, Spread, WindowsMax};
+use crate::geometry::Geometry;
+use crate::kernels::{Buckets, Mean, Scatter, Spread, SweepShape, WIDEST, WindowsMax};
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
-use crate::tensor::partition::Partition;
+use crate::tensor::partition::{Partition, Wanted};
+use crate::tensor::raw::Cut;
 
 /// A way to compute an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kernel {
-    /// Scatter into tiles of whole planes: indices may point anywhere.
+    /// Scatter into whole planes at once: indices may point anywhere.
     ScatterPlanes,
+    /// Scatter along a plane, holding the slices that windows reach: one pass where indices are local to them.
+    ScatterSweep,
     /// Scatter into parts of planes: one pass where indices are local to their windows.
     ScatterParts,
     /// Sort outputs by the part they fall into, then scatter.
@@ -32,7 +36,7 @@ impl Kernel {
     const fn family(spec: &Spec) -> &'static [Kernel] {
         match (&spec.pool, spec.direction) {
             (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Gradient) => {
-                &[Kernel::ScatterPlanes, Kernel::ScatterParts, Kernel::ScatterBuckets]
+                &[Kernel::ScatterPlanes, Kernel::ScatterSweep, Kernel::ScatterParts, Kernel::ScatterBuckets]
             }
             (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Forward) => &[Kernel::MaxRows],
             (Pool::AdaptiveAvg(_), Direction::Gradient) => &[Kernel::SpreadRows],
@@ -44,6 +48,7 @@ impl Kernel {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Kernel::ScatterPlanes => "scatter:planes",
+            Kernel::ScatterSweep => "scatter:sweep",
             Kernel::ScatterParts => "scatter:parts",
             Kernel::ScatterBuckets => "scatter:buckets",
             Kernel::SpreadRows => "spread:rows",
@@ -53,14 +58,97 @@ impl Kernel {
     }
 
     /// Whether this kernel can, and should, compute the problem with these limits.
-    fn accepts(self, checked: &Checked, limits: &Limits) -> bool {
+    fn accepts(self, geometry: &Geometry, limits: &Limits) -> bool {
         match self {
-            // Whole planes need a plane that fits the cache, and a plane for every worker.
+            // Whole planes need a plane that fits the cache well, and a plane for every worker.
             Kernel::ScatterPlanes => {
-                let Checked { geometry, .. } = checked;
-                geometry.input_len() <= limits.tile_elements && limits.n_workers <= geometry.n_planes().max(1)
+                let n_groups = geometry.n * geometry.c.div_ceil(limits.width);
+                let plane_elements = geometry.input_len().saturating_mul(limits.width);
+                plane_elements <= limits.sweep_elements() && limits.n_workers <= n_groups.max(1)
             }
+            Kernel::ScatterSweep => self.sweep_shape(geometry, limits).sums_len() <= limits.tile_elements,
             _ => true,
+        }
+    }
+
+    fn sweep_shape(self, geometry: &Geometry, limits: &Limits) -> SweepShape {
+        match self {
+            Kernel::ScatterPlanes => SweepShape::whole(geometry, limits.width),
+            _ => SweepShape::new(geometry, limits.width, limits.sweep_elements()),
+        }
+    }
+}
+
+/// A kernel with the tiles it fills and the memory it needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub(super) kernel: Kernel,
+    pub(super) partition: Partition,
+    /// The channels that are worked on together: 1, unless they are neighbours in memory.
+    pub(super) width: usize,
+    /// How planes are swept, by the kernels that sweep.
+    pub(super) shape: SweepShape,
+}
+
+impl Way {
+    fn new(kernel: Kernel, checked: &Checked, limits: &Limits) -> Self {
+        let geometry = &checked.geometry;
+        // Sorting knows single planes only.
+        let width = if kernel == Kernel::ScatterBuckets { 1 } else { limits.width };
+        let shape = kernel.sweep_shape(geometry, limits);
+        let n_groups = geometry.n.saturating_mul(geometry.c.div_ceil(width));
+        let least_tiles = if limits.n_workers == 1 { 1 } else { limits.n_workers * TILES_PER_WORKER };
+        let tile_places = (limits.tile_elements / width).max(1);
+        let wanted = Wanted { unit: 1, most: tile_places, least_tiles };
+        let plane_len = geometry.input_len();
+        let wanted = match kernel {
+            Kernel::ScatterPlanes => Wanted { unit: plane_len, ..wanted },
+            // A sweep reads its neighbours' outputs where a plane is cut, and is at its best on two planes.
+            Kernel::ScatterSweep => Wanted {
+                unit: shape.slice_len(),
+                most: tile_places.max(plane_len.saturating_mul(2)),
+                least_tiles: if n_groups < 4 * limits.n_workers {
+                    least_tiles
+                } else {
+                    least_tiles.min(n_groups / 2)
+                },
+            },
+            _ => wanted,
+        };
+        let written = match kernel {
+            Kernel::MaxRows | Kernel::MeanRows => geometry.output(),
+            _ => geometry.input(),
+        };
+        Self { kernel, partition: Partition::new(n_groups, written, wanted), width, shape }
+    }
+
+    /// How outputs are cut.
+    pub(super) fn cut(&self) -> Cut {
+        Cut { width: self.width, partition: self.partition }
+    }
+
+    /// The places and the channels of a tile, for one of its groups.
+    pub(super) fn tile_shape(&self) -> (usize, usize) {
+        (self.partition.flat_len(), self.width)
+    }
+
+    /// The sums of a tile, for one of its groups.
+    pub(super) fn sums_len(&self) -> usize {
+        self.partition.flat_len() * self.width
+    }
+
+    /// The bytes of scratch for each worker, and of memory that `n_workers` share.
+    fn bytes<T: Float, I: Index>(&self, geometry: &Geometry, n_workers: usize) -> (usize, usize) {
+        match self.kernel {
+            Kernel::ScatterPlanes | Kernel::ScatterSweep => (self.shape.bytes::<T, I>(), 0),
+            Kernel::ScatterParts => (Scatter::<T, I>::bytes(self.sums_len()), 0),
+            Kernel::ScatterBuckets => {
+                let buckets = Buckets::new(geometry, self.partition, n_workers);
+                (Scatter::<T, I>::bytes(self.sums_len()), buckets.shared_bytes())
+            }
+            Kernel::SpreadRows => (Spread::<T>::bytes(geometry, self.tile_shape()), 0),
+            Kernel::MaxRows => (WindowsMax::<T>::bytes::<I>(), 0),
+            Kernel::MeanRows => (Mean::<T>::bytes(), 0),
         }
     }
 }
@@ -68,14 +156,14 @@ impl Kernel {
 /// Everything about how a plan runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
-    pub(super) kernel: Kernel,
+    pub(super) way: Way,
+    /// The way to take when indices turn out to point outside their windows.
+    pub(super) far: Way,
     pub(super) isa: Isa,
     pub(super) n_workers: usize,
-    pub(super) partition: Partition,
     pub(super) bytes_per_worker: usize,
     pub(super) shared_bytes: usize,
     pub(super) streaming: bool,
-    pub(super) bad_indices: BadIndices,
 }
 
 impl Choice {
@@ -94,12 +182,22 @@ const PARALLEL_FROM: usize = 32 << 10;
 /// Tiles for each worker, so that one that is held up does not hold up the others.
 const TILES_PER_WORKER: usize = 8;
 
+/// What a plan may use.
 struct Limits {
+    /// The most accumulators that a worker holds.
     tile_elements: usize,
     n_workers: usize,
+    /// The channels that are worked on together.
+    width: usize,
 }
 
 impl Limits {
+    /// The accumulators of one lane of a sweep. There are two, and they are cleared, added to and written out in
+    /// quick succession, so they should be close.
+    fn sweep_elements(&self) -> usize {
+        (self.tile_elements / 4).max(1)
+    }
+
     fn new(checked: &Checked, options: &PlanOptions) -> Self {
         let accumulator = if checked.dtype == DType::F64 { size_of::<f64>() } else { size_of::<f32>() };
         let tile_elements = options.tile_elements.unwrap_or(TILE_BYTES / accumulator);
@@ -112,7 +210,13 @@ impl Limits {
             None if is_small => 1,
             None => max_workers(),
         };
-        Self { tile_elements, n_workers: if cfg!(feature = "rayon") { n_workers } else { 1 } }
+        let width = match geometry.c {
+            _ if !checked.channels_last => 1,
+            c if c <= WIDEST => c,
+            // Whole cache lines, where the channels fill them.
+            _ => WIDEST / 2,
+        };
+        Self { tile_elements, n_workers: if cfg!(feature = "rayon") { n_workers } else { 1 }, width }
     }
 }
 
@@ -120,7 +224,7 @@ impl Limits {
 pub(super) fn kernels(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Vec<Kernel> {
     let limits = Limits::new(checked, options);
     let accepting = Kernel::family(spec).iter().copied();
-    accepting.filter(|kernel| kernel.accepts(checked, &limits)).collect()
+    accepting.filter(|kernel| kernel.accepts(&checked.geometry, &limits)).collect()
 }
 
 /// Chooses the kernel and how it runs, for values of type `T` and indices of type `I`.
@@ -141,34 +245,27 @@ pub(super) fn select<T: Float, I: Index>(
         }
     };
     let geometry = &checked.geometry;
-    let written = match spec.direction {
-        Direction::Forward => geometry.output(),
-        Direction::Gradient => geometry.input(),
+    let way = Way::new(kernel, checked, &limits);
+    let far = match kernel {
+        Kernel::ScatterPlanes | Kernel::ScatterSweep | Kernel::ScatterParts => {
+            let fits = geometry.input_len().saturating_mul(limits.width) <= limits.tile_elements;
+            Way::new(if fits { Kernel::ScatterPlanes } else { Kernel::ScatterBuckets }, checked, &limits)
+        }
+        _ => way,
     };
-    let least_tiles = if limits.n_workers == 1 { 1 } else { limits.n_workers * TILES_PER_WORKER };
-    let whole_planes = kernel == Kernel::ScatterPlanes;
-    // Tiles of whole planes cannot be made smaller than a plane; the others are cut as finely as balance asks for.
-    let least_tiles = if whole_planes { least_tiles.min(geometry.n_planes()) } else { least_tiles };
-    let partition = Partition::new(geometry.n_planes(), written, limits.tile_elements, least_tiles);
-    let n_workers = limits.n_workers.min(partition.n_tiles()).max(1);
-    let buckets = Buckets::new(geometry, partition, n_workers);
-    let scatter_bytes = Scatter::<T, I>::bytes(&partition);
-    let (bytes_per_worker, shared_bytes) = match kernel {
-        Kernel::ScatterPlanes => (scatter_bytes, 0),
-        Kernel::ScatterParts | Kernel::ScatterBuckets => (scatter_bytes, buckets.shared_bytes()),
-        Kernel::SpreadRows => (Spread::<T>::bytes(geometry, &partition), 0),
-        Kernel::MaxRows => (WindowsMax::<T>::bytes::<I>(), 0),
-        Kernel::MeanRows => (Mean::<T>::bytes(), 0),
-    };
-    let written_bytes = partition.plane_len().saturating_mul(geometry.n_planes()).saturating_mul(size_of::<T>());
+    let n_workers = limits.n_workers.min(way.partition.n_tiles().max(far.partition.n_tiles())).max(1);
+    let (bytes, shared_bytes) = way.bytes::<T, I>(geometry, n_workers);
+    let (far_bytes, far_shared_bytes) = far.bytes::<T, I>(geometry, n_workers);
+    let n_written = way.partition.plane_len().saturating_mul(geometry.n_planes());
     Ok(Choice {
-        kernel,
+        way,
+        far,
         isa: options.isa.unwrap_or_else(Isa::best),
         n_workers,
-        partition,
-        bytes_per_worker,
-        shared_bytes,
-        streaming: options.streaming.unwrap_or_else(|| written_bytes > last_level_cache_bytes()),
-        bad_indices: options.bad_indices,
+        bytes_per_worker: bytes.max(far_bytes),
+        shared_bytes: shared_bytes.max(far_shared_bytes),
+        streaming: options
+            .streaming
+            .unwrap_or_else(|| n_written.saturating_mul(size_of::<T>()) > last_level_cache_bytes()),
     })
 }

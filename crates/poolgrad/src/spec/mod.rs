@@ -11,9 +11,6 @@ pub use adaptive::{AdaptiveAvgPool, AdaptiveMaxPool};
 pub use max::MaxPool;
 pub use operands::Operands;
 
-use crate::error::Error;
-use crate::tensor::Sizes;
-
 /// Which way an operation goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
@@ -60,14 +57,6 @@ impl Spec {
             (Pool::AdaptiveAvg(_), Direction::Forward) => "adaptive_avg",
             (Pool::AdaptiveAvg(_), Direction::Gradient) => "adaptive_avg_grad",
         }
-    }
-
-    /// The shape of the output that this pooling makes of an input of shape `input_shape`.
-    ///
-    /// # Errors
-    /// The first rule that a parameter or the shape breaks.
-    pub fn output_shape(&self, input_shape: impl Into<Sizes>) -> Result<Sizes, Error> {
-        crate::plan::output_shape(self, &input_shape.into())
     }
 
     /// The number of spatial axes: 1, 2 or 3.

@@ -2,7 +2,7 @@
 
 mod layout;
 pub(crate) mod lift;
-mod overlap;
+pub(crate) mod overlap;
 mod owned;
 pub(crate) mod partition;
 pub(crate) mod raw;

@@ -1,0 +1,19 @@
+//! The commands, one file or folder each.
+
+mod check;
+mod demo;
+mod info;
+mod run;
+
+use crate::cli::Command;
+use crate::failure::Failure;
+
+/// Runs a command to its end.
+pub(crate) fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Info(arguments) => info::run(&arguments),
+    }
+}

@@ -1,0 +1,90 @@
+//! The same bits, however a problem is run: ISA level, threads, tiles, stores, repetition.
+//!
+//! Oracle: the library itself, on one thread with its own choice of tiles.
+
+use poolgrad::{Isa, PlanOptions};
+use poolgrad_check::{Call, Case, Problem, lists};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+const THREADS: [usize; 4] = [1, 2, 3, 7];
+
+fn pools() -> Vec<ThreadPool> {
+    let pool = |&threads: &usize| ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
+    THREADS.iter().map(pool).collect()
+}
+
+/// Tile sizes that cut rows, planes and nothing; tiny ones only where they do not make millions of tiles.
+fn tile_sizes(call: &Call) -> Vec<Option<usize>> {
+    let n_elements: i64 = call.problem().input_shape().iter().product();
+    let mut sizes = vec![None, Some(1000)];
+    if n_elements < 20_000 {
+        sizes.extend([Some(1), Some(33)]);
+    }
+    sizes
+}
+
+fn with_tiles(options: PlanOptions, size: Option<usize>) -> PlanOptions {
+    match size {
+        Some(size) => options.tile_elements(size),
+        None => options,
+    }
+}
+
+/// Runs a problem on every pool, tile size and ISA level, with the preferred kernel and the last one.
+fn run_in_every_way(problem: &Problem, pools: &[ThreadPool]) {
+    let case = Case::new(problem).unwrap_or_else(|failure| panic!("{failure}"));
+    let call = case.call();
+    let run = |options: &PlanOptions| call.execute(options).unwrap_or_else(|failure| panic!("{failure}"));
+    let first = run(&PlanOptions::default().threads(1));
+    for (pool, threads) in pools.iter().zip(THREADS) {
+        for size in tile_sizes(call) {
+            let options = with_tiles(PlanOptions::default().threads(threads), size);
+            let kernels = call.kernels(&options).unwrap_or_else(|failure| panic!("{failure}"));
+            for (isa, kernel) in Isa::available().into_iter().zip(kernels.iter().rev().cycle()) {
+                let options = options.clone().isa(isa).kernel(*kernel);
+                let outcome = pool.install(|| run(&options));
+                assert!(outcome.explanation.threads <= threads, "{problem}: {}", outcome.explanation);
+                case.check_same(&outcome, &first).unwrap_or_else(|failure| panic!("{failure}"));
+            }
+        }
+        // The pool's own number of threads, with nothing asked for.
+        let outcome = pool.install(|| run(&PlanOptions::default()));
+        case.check_same(&outcome, &first).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+#[test]
+fn threads_tiles_and_isa_levels_do_not_change_a_bit() {
+    let pools = pools();
+    for problem in lists::all().expect("lists of problems") {
+        run_in_every_way(&problem, &pools);
+    }
+}
+
+/// Threads race for tiles, so a result that depended on who comes first would show in some of many runs.
+#[test]
+fn repetition_does_not_change_a_bit() {
+    let pools = pools();
+    for line in [
+        "max_grad n1c1 in24x40x50 k3 s2 p1 same",
+        "max_grad n1c1 in24x40x50 k3 s2 p1 far",
+        "max_grad n3c2 in10x20x30 k3 s1 p1 f16 i32 ties",
+        "adaptive_max_grad n1c2 in24x40x50 out7x9x11 bf16 far",
+        "adaptive_avg_grad n1c1 in24x40x50 out7x9x11 transposed",
+        "adaptive_avg n1c2 in24x40x50 out7x9x11 ndhwc",
+        "max n1c2 in24x40x50 k3 s2 p1 special",
+    ] {
+        let case = Case::new(&line.parse().expect("a problem")).unwrap_or_else(|failure| panic!("{failure}"));
+        let run =
+            |options: &PlanOptions| case.call().execute(options).unwrap_or_else(|failure| panic!("{failure}"));
+        let first = run(&PlanOptions::default().threads(1));
+        case.check(&first).unwrap_or_else(|failure| panic!("{failure}"));
+        for (pool, threads) in pools.iter().zip(THREADS) {
+            for repetition in 0..20 {
+                let options = PlanOptions::default().threads(threads).tile_elements(100 + 37 * (repetition % 3));
+                let outcome = pool.install(|| run(&options));
+                case.check_same(&outcome, &first).unwrap_or_else(|failure| panic!("{failure}"));
+            }
+        }
+    }
+}
