@@ -1,5 +1,6 @@
 //! Executing a plan: from views to typed tensors to the chosen kernel.
 
+use super::options::BadIndices;
 use super::select::{Choice, Kernel, Way};
 use super::{Plan, TypedTask};
 use crate::dtype::{Element, Float, Index};
@@ -60,11 +61,16 @@ impl TypedTask for Run<'_, '_> {
                     grad_output: plan.source::<T>(&grad_output, width),
                     indices: plan.source::<I>(&indices, width),
                 };
-                let Choice { way, far, .. } = choice;
+                let Choice { way, far, bad_indices, .. } = choice;
                 if plan.scatter::<T, I>(way, &outputs(way.width), grad_input.reborrow(), (&mut crew, shared)) {
                     return Ok(());
                 }
-                plan.check_indices(&outputs(1), &mut crew)?;
+                match bad_indices {
+                    BadIndices::Refuse => plan.check_indices(&outputs(1), &mut crew)?,
+                    // Those that were not found lie outside the volume, and everything else is done.
+                    BadIndices::Drop if way.kernel.finds_far_indices() => return Ok(()),
+                    BadIndices::Drop => (),
+                }
                 plan.scatter::<T, I>(far, &outputs(far.width), grad_input, (&mut crew, shared));
             }
         }

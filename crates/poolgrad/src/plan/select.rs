@@ -1,7 +1,7 @@
 //! Which kernel runs: an ordered list for each family. The first that accepts wins, and the last accepts everything.
 
 use super::check::Checked;
-use super::options::PlanOptions;
+use super::options::{BadIndices, PlanOptions};
 use crate::dtype::{DType, Float, Index};
 use crate::error::Error;
 use crate::exec::{last_level_cache_bytes, max_workers};
@@ -55,6 +55,11 @@ impl Kernel {
             Kernel::MaxRows => "max:rows",
             Kernel::MeanRows => "mean:rows",
         }
+    }
+
+    /// Whether a scatter finds every index that points into the volume, be it inside its window or not.
+    pub(super) fn finds_far_indices(self) -> bool {
+        matches!(self, Kernel::ScatterPlanes | Kernel::ScatterBuckets)
     }
 
     /// Whether this kernel can, and should, compute the problem with these limits.
@@ -164,6 +169,7 @@ pub(super) struct Choice {
     pub(super) bytes_per_worker: usize,
     pub(super) shared_bytes: usize,
     pub(super) streaming: bool,
+    pub(super) bad_indices: BadIndices,
 }
 
 impl Choice {
@@ -267,5 +273,6 @@ pub(super) fn select<T: Float, I: Index>(
         streaming: options
             .streaming
             .unwrap_or_else(|| n_written.saturating_mul(size_of::<T>()) > last_level_cache_bytes()),
+        bad_indices: options.bad_indices,
     })
 }
