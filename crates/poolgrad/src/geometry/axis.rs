@@ -59,6 +59,11 @@ impl AxisWindows {
         self.output
     }
 
+    /// Whether windows follow from the sizes alone, and have no gaps.
+    pub(crate) fn is_adaptive(&self) -> bool {
+        self.rule == Rule::Adaptive
+    }
+
     /// The window of output position `o`.
     #[inline(always)]
     pub(crate) fn window(&self, o: usize) -> Window {

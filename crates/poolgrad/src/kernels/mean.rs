@@ -11,7 +11,7 @@
 //! Traffic per input: one read (more where windows overlap, from the cache); per output: one write.
 
 use super::rows::{self, ROW, RowBuffers};
-use super::windows::output_rows;
+use super::windows::{Columns, output_rows};
 use crate::dtype::{Accumulator, Float};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
@@ -30,7 +30,7 @@ impl<'a, T: Float> Mean<'a, T> {
 
     /// The scratch bytes of one worker.
     pub(crate) fn bytes() -> usize {
-        3 * booked::<T::Acc>(ROW) + RowBuffers::<T>::bytes(ROW) + booked::<T>(ROW)
+        3 * booked::<T::Acc>(ROW) + RowBuffers::<T>::bytes(ROW) + booked::<T>(ROW) + Columns::bytes()
     }
 }
 
@@ -43,7 +43,7 @@ impl<T: Float> TileKernel<T, T> for Mean<'_, T> {
         let means = scratch.row::<T::Acc>(ROW);
         let mut buffers = RowBuffers::new(&mut scratch, ROW);
         let staging = rows::staging(&mut scratch);
-        let axis = &self.geometry.axes[2];
+        let axis = &Columns::new(self.geometry.axes[2], &mut scratch);
         for group in range.groups {
             let width = self.input.width_of(group);
             let sums = &mut sums[..width];
@@ -73,8 +73,13 @@ impl<T: Float> TileKernel<T, T> for Mean<'_, T> {
                                 }
                                 let taps = window.first.max(span.start)..(window.last() + 1).min(span.end);
                                 let taps = (taps.start - span.start) * width..(taps.end - span.start) * width;
-                                for column in columns[taps].chunks_exact(width) {
-                                    rows::add(sums, column);
+                                match &mut *sums {
+                                    [sum] => columns[taps].iter().for_each(|&column| *sum += column),
+                                    sums => {
+                                        columns[taps]
+                                            .chunks_exact(width)
+                                            .for_each(|column| rows::add(sums, column));
+                                    }
                                 }
                                 let count = T::Acc::from_count(row.n_rows() * window.count as u64);
                                 let at = (ow - row.w.start) * width;

@@ -2,7 +2,56 @@
 
 use std::ops::Range;
 
+use super::rows::ROW;
+use crate::exec::{Scratch, booked};
 use crate::geometry::{AxisWindows, Geometry, Window};
+
+/// The windows along W, looked up where computing them would take divisions for every output of every row.
+pub(super) struct Columns<'s> {
+    axis: AxisWindows,
+    /// The first and the last column of each window.
+    table: Option<(&'s [u32], &'s [u32])>,
+}
+
+impl<'s> Columns<'s> {
+    pub(super) const fn bytes() -> usize {
+        2 * booked::<u32>(ROW)
+    }
+
+    #[inline(always)]
+    pub(super) fn new(axis: AxisWindows, scratch: &mut Scratch<'s>) -> Self {
+        let n = axis.output();
+        if !axis.is_adaptive() || n > ROW || u32::try_from(axis.input()).is_err() {
+            return Self { axis, table: None };
+        }
+        let (first, last) = (&mut scratch.row::<u32>(ROW)[..n], &mut scratch.row::<u32>(ROW)[..n]);
+        for (o, (first, last)) in first.iter_mut().zip(last.iter_mut()).enumerate() {
+            let window = axis.window(o);
+            (*first, *last) = (window.first as u32, window.last() as u32);
+        }
+        Self { axis, table: Some((first, last)) }
+    }
+
+    /// The window of output `o`.
+    #[inline(always)]
+    pub(super) fn window(&self, o: usize) -> Window {
+        match self.table {
+            Some((first, last)) => {
+                Window { first: first[o] as usize, count: (last[o] - first[o]) as usize + 1, step: 1 }
+            }
+            None => self.axis.window(o),
+        }
+    }
+
+    /// The columns from where window `o` starts to where it ends, padding left out.
+    #[inline(always)]
+    fn cover(&self, o: usize) -> Range<usize> {
+        match self.table {
+            Some((first, last)) => first[o] as usize..last[o] as usize + 1,
+            None => self.axis.cover(o),
+        }
+    }
+}
 
 /// Part of one row of outputs: their windows along D and H, the range of `ow`, and the flat offset of the first.
 pub(super) struct OutputRow {
@@ -56,7 +105,7 @@ impl OutputRow {
     #[inline(always)]
     pub(super) fn for_each_span(
         &self,
-        axis: &AxisWindows,
+        axis: &Columns<'_>,
         longest: usize,
         mut visit: impl FnMut(Range<usize>, Range<usize>),
     ) {
@@ -65,13 +114,12 @@ impl OutputRow {
             let first = axis.cover(ow).start;
             let fits = |ow: usize| axis.cover(ow).end <= first + longest;
             let mut end = ow + 1;
-            // Ends of windows ascend, so the last output that fits is found by doubling and halving steps.
-            let mut step = 1;
-            while end < self.w.end && step > 0 {
-                let reach = (end + step).min(self.w.end);
-                if fits(reach - 1) {
-                    end = reach;
-                    step *= 2;
+            // Ends of windows ascend, so the last output that fits is found by halving steps; mostly all of them do.
+            let mut step = self.w.end - end;
+            while step > 0 {
+                if fits(end + step - 1) {
+                    end += step;
+                    step = step.min(self.w.end - end);
                 } else {
                     step /= 2;
                 }

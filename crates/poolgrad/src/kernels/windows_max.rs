@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use super::rows::{self, ROW, RowBuffers};
-use super::windows::output_rows;
+use super::windows::{Columns, output_rows};
 use crate::dtype::{Accumulator, Float, Index};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{Geometry, Window};
@@ -34,7 +34,8 @@ impl<'a, T: Float> WindowsMax<'a, T> {
 
     /// The scratch bytes of one worker.
     pub(crate) fn bytes<I: Index>() -> usize {
-        2 * Best::<T::Acc>::bytes()
+        Columns::bytes()
+            + 2 * Best::<T::Acc>::bytes()
             + booked::<T::Acc>(ROW)
             + booked::<I>(ROW)
             + RowBuffers::<T>::bytes(ROW)
@@ -163,7 +164,7 @@ impl<T: Float, I: Index> TileKernel<T, I> for WindowsMax<'_, T> {
         let places = scratch.row::<I>(ROW);
         let mut buffers = RowBuffers::new(&mut scratch, ROW);
         let staging = rows::staging(&mut scratch);
-        let axis = &self.geometry.axes[2];
+        let axis = &Columns::new(self.geometry.axes[2], &mut scratch);
         // Offsets of rows are kept as 32 bits, half of what they could need; in a plane too large for that, each row
         // is taken by itself.
         let rows_at_once = if u32::try_from(self.geometry.input_len()).is_ok() { u64::MAX } else { 1 };
