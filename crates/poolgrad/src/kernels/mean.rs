@@ -74,7 +74,7 @@ impl<T: Float> TileKernel<T, T> for Mean<'_, T> {
                                 let taps = window.first.max(span.start)..(window.last() + 1).min(span.end);
                                 let taps = (taps.start - span.start) * width..(taps.end - span.start) * width;
                                 match &mut *sums {
-                                    [sum] => columns[taps].iter().for_each(|&column| *sum += column),
+                                    [sum] => *sum = columns[taps].iter().fold(*sum, |sum, &column| sum + column),
                                     sums => {
                                         columns[taps]
                                             .chunks_exact(width)
