@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::rows::{ROW, RowBuffers};
+use super::rows::{ROW, RowBuffers, WIDEST};
 use crate::dtype::{Accumulator, Float, Index};
 use crate::exec::{Crew, Queue, Scratch, booked};
 use crate::geometry::Geometry;
@@ -25,20 +25,16 @@ pub(super) struct Lane<'s, T: Float, I> {
 }
 
 impl<'s, T: Float, I: Index> Lane<'s, T, I> {
-    /// A lane of `len` sums.
+    /// A lane of `len` sums, and one place more than they belong to (see [`add_channels_at`]).
     #[inline(always)]
     pub(super) fn new(scratch: &mut Scratch<'s>, len: usize) -> Self {
-        Self {
-            group: 0,
-            sums: scratch.row(len),
-            gradients: RowBuffers::new(scratch, ROW),
-            indices: scratch.row(ROW),
-        }
+        let sums = scratch.row(len + WIDEST);
+        Self { group: 0, sums, gradients: RowBuffers::new(scratch, ROW), indices: scratch.row(ROW) }
     }
 
     /// The scratch bytes of a lane.
     pub(super) fn bytes(len: usize) -> usize {
-        booked::<T::Acc>(len) + RowBuffers::<T>::bytes(ROW) + booked::<I>(ROW)
+        booked::<T::Acc>(len.saturating_add(WIDEST)) + RowBuffers::<T>::bytes(ROW) + booked::<I>(ROW)
     }
 }
 
@@ -73,10 +69,12 @@ impl<T: Float, I: Index> Outputs<'_, T, I> {
             match lanes {
                 [lane] => {
                     let (indices, gradients) = self.load(lane.group, row, (&mut lane.gradients, lane.indices));
-                    let sums = &mut lane.sums[..len * width];
                     n_added += match width {
-                        1 => add_at((first, sums), indices, gradients),
-                        _ => add_channels_at((first, sums), width, indices, gradients),
+                        1 => add_at((first, &mut lane.sums[..len]), indices, gradients),
+                        _ => {
+                            let sums = &mut lane.sums[..(len + 1) * width];
+                            add_channels_at((first, sums), width, indices, gradients)
+                        }
                     };
                 }
                 [one, two] => {
@@ -152,6 +150,10 @@ fn add_at<A: Accumulator, I: Index>((first, sums): (usize, &mut [A]), indices: &
 }
 
 /// As [`add_at`], where each place has `width` channels, each with an index of its own.
+///
+/// Channels-last planes are worked on in small parts, and many an output around one turns out to belong to the next:
+/// as good as random, so nothing is branched on. What belongs elsewhere goes to one place behind the others, whose sums
+/// mean nothing.
 #[inline(always)]
 fn add_channels_at<A: Accumulator, I: Index>(
     (first, sums): (usize, &mut [A]),
@@ -159,15 +161,13 @@ fn add_channels_at<A: Accumulator, I: Index>(
     indices: &[I],
     gradients: &[A],
 ) -> u64 {
-    let len = sums.len() / width;
+    let len = sums.len() / width - 1;
     let mut n_added = 0;
     for (indices, gradients) in indices.chunks_exact(width).zip(gradients.chunks_exact(width)) {
         for (c, (&index, &gradient)) in indices.iter().zip(gradients).enumerate() {
             let place = index.offset().wrapping_sub(first);
-            if place < len {
-                sums[place * width + c] += gradient;
-                n_added += 1;
-            }
+            sums[place.min(len) * width + c] += gradient;
+            n_added += u64::from(place < len);
         }
     }
     n_added

@@ -77,15 +77,16 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
         let range = tile.range();
         let lens = Lens::new(&self.geometry, (self.flat_len, self.width));
         let gathered = scratch.row::<T::Acc>(lens.gathered);
-        let wide = scratch.row::<T::Acc>(lens.row);
-        let shares = scratch.row::<T::Acc>(ROW);
-        let mut buffers = RowBuffers::new(&mut scratch, ROW);
+        let mut rows = Rows {
+            wide: scratch.row(lens.row),
+            shares: scratch.row(ROW),
+            buffers: RowBuffers::new(&mut scratch, ROW),
+        };
         let staging = rows::staging(&mut scratch);
         let block = Block::new(&self.geometry, &range.flat);
         for group in range.groups {
             let width = self.grad_output.width_of(group);
             let depth_len = block.h.len() * block.w.len() * width;
-            let wide = &mut wide[..block.w.len() * width];
             let mut flat = range.flat.start;
             let mut n_gathered = 0;
             let mut reaching = 0..0;
@@ -94,7 +95,7 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
                 let at = n_gathered * depth_len;
                 if reaching != before {
                     let sums = &mut gathered[at..at + depth_len];
-                    self.sum_depth((group, reaching.clone()), &block, (sums, wide, shares), &mut buffers);
+                    self.sum_depth((group, reaching.clone()), &block, sums, &mut rows);
                 } else if n_gathered > 0 {
                     gathered.copy_within(at - depth_len..at, at);
                 } else {
@@ -121,8 +122,8 @@ impl<T: Float> Spread<'_, T> {
         &self,
         (group, reaching): (usize, Range<usize>),
         block: &Block,
-        (sums, wide, shares): (&mut [T::Acc], &mut [T::Acc], &mut [T::Acc]),
-        buffers: &mut RowBuffers<'_, T>,
+        sums: &mut [T::Acc],
+        rows: &mut Rows<'_, T>,
     ) {
         let [axis_d, axis_h, _] = self.geometry.axes;
         rows::clear(sums);
@@ -130,7 +131,7 @@ impl<T: Float> Spread<'_, T> {
             for oh in axis_h.reaching(block.h.clone()) {
                 let window = axis_h.window(oh);
                 let row = OutputRow { group, od, oh, n_rows: axis_d.window(od).count as u64 * window.count as u64 };
-                self.widen_row(&row, (&block.w, wide, shares), buffers);
+                let wide = self.widen_row(&row, &block.w, rows);
                 let h = within(window, &block.h);
                 for row in sums[(h.start - block.h.start) * wide.len()..].chunks_exact_mut(wide.len()).take(h.len())
                 {
@@ -142,16 +143,13 @@ impl<T: Float> Spread<'_, T> {
 
     /// Steps 1 and 2: one output row's shares, added up along the part `w` of an input row.
     #[inline(always)]
-    fn widen_row(
-        &self,
-        output: &OutputRow,
-        (w, wide, shares): (&Range<usize>, &mut [T::Acc], &mut [T::Acc]),
-        buffers: &mut RowBuffers<'_, T>,
-    ) {
+    fn widen_row<'r>(&self, output: &OutputRow, w: &Range<usize>, rows: &'r mut Rows<'_, T>) -> &'r [T::Acc] {
         let axis = self.geometry.axes[2];
         let [_, n_h, n_w] = self.geometry.output();
         let row = (output.od * n_h + output.oh) * n_w;
         let width = self.grad_output.width_of(output.group);
+        let Rows { wide, shares, buffers } = rows;
+        let (wide, shares) = (&mut wide[..w.len() * width], &mut shares[..width]);
         rows::clear(wide);
         let Range { mut start, end } = axis.reaching(w.clone());
         while start < end {
@@ -168,7 +166,6 @@ impl<T: Float> Spread<'_, T> {
                     sums.iter_mut().for_each(|sum| *sum += share);
                     continue;
                 }
-                let shares = &mut shares[..width];
                 for (share, &gradient) in shares.iter_mut().zip(gradients) {
                     *share = gradient / count;
                 }
@@ -176,7 +173,17 @@ impl<T: Float> Spread<'_, T> {
             }
             start = part.end;
         }
+        wide
     }
+}
+
+/// Scratch rows of a tile.
+struct Rows<'s, T: Float> {
+    /// One output row, widened.
+    wide: &'s mut [T::Acc],
+    /// The shares of one place, for each channel.
+    shares: &'s mut [T::Acc],
+    buffers: RowBuffers<'s, T>,
 }
 
 /// One row of outputs of one group, and the rows of a window in it.

@@ -93,16 +93,16 @@ impl<'s, A: Accumulator> Best<'s, A> {
     /// Step 2: the best of a window's columns in `span`, for each of `width` channels; whether there is any.
     #[inline(always)]
     fn take_columns(&mut self, columns: &Best<'_, A>, window: Window, span: &Range<usize>, width: usize) -> bool {
+        if width == 1 {
+            return self.take_columns_of_plane(columns, window, span);
+        }
         let (values, rows) = (&mut self.values[..width], &mut self.rows[..width]);
         let best_columns = &mut self.columns[..width];
-        // The taps of the window that lie in the span; they come in ascending order.
-        let skipped = span.start.saturating_sub(window.first).div_ceil(window.step);
-        let taps = (skipped..window.count).map(|j| window.first + j * window.step);
         let mut any = false;
-        for column in taps.take_while(|&column| column < span.end) {
-            let at = (column - span.start) * width;
+        for column in taps_in(window, span) {
+            let at = column * width;
             let (other, other_rows) = (&columns.values[at..at + width], &columns.rows[at..at + width]);
-            let column = (column - span.start) as u32;
+            let column = column as u32;
             if !any {
                 values.copy_from_slice(other);
                 rows.copy_from_slice(other_rows);
@@ -121,6 +121,35 @@ impl<'s, A: Accumulator> Best<'s, A> {
         }
         any
     }
+
+    /// [`Best::take_columns`] of a single plane, whose best is kept out of memory.
+    #[inline(always)]
+    fn take_columns_of_plane(&mut self, columns: &Best<'_, A>, window: Window, span: &Range<usize>) -> bool {
+        let mut taps = taps_in(window, span);
+        let Some(mut best) = taps.next() else { return false };
+        let (mut value, mut row) = (columns.values[best], columns.rows[best]);
+        for column in taps {
+            let (other, other_row) = (columns.values[column], columns.rows[column]);
+            let wins = beats(other, value, other_row >= row);
+            value = select(wins, other, value);
+            row = select(wins, other_row, row);
+            best = select(wins, column, best);
+        }
+        (self.values[0], self.rows[0], self.columns[0]) = (value, row, best as u32);
+        true
+    }
+}
+
+/// The taps of a window that lie in a span, counted from its start, in ascending order.
+#[inline(always)]
+fn taps_in(window: Window, span: &Range<usize>) -> impl Iterator<Item = usize> {
+    let skipped = match span.start.saturating_sub(window.first) {
+        0 => 0,
+        before => before.div_ceil(window.step),
+    };
+    let (start, end) = (span.start, span.end);
+    let taps = (skipped..window.count).map(move |j| window.first + j * window.step);
+    taps.take_while(move |&column| column < end).map(move |column| column - start)
 }
 
 impl<T: Float, I: Index> TileKernel<T, I> for WindowsMax<'_, T> {

@@ -20,7 +20,7 @@ use super::overlap::Placed;
 use super::partition::{Partition, TileRange};
 use super::view::{TensorDesc, TensorView, TensorViewMut};
 use crate::dtype::{DType, Element};
-use crate::exec::stream;
+use crate::exec::stream::Pending;
 
 /// The address of element `[0, 0, …]` of memory that may be read for `'a`.
 #[derive(Clone, Copy, Debug)]
@@ -332,20 +332,9 @@ pub(crate) struct OutTile<'t, T: Element> {
     pending: Pending<T>,
 }
 
-/// The most elements of a cache line.
-const LINE_ELEMENTS: usize = stream::LINE / size_of::<u16>();
-
-/// The first `len` elements of the line that begins at `line`, not yet written.
-struct Pending<T> {
-    line: *mut T,
-    elements: [T; LINE_ELEMENTS],
-    len: usize,
-}
-
 impl<'t, T: Element> OutTile<'t, T> {
     fn new(output: &'t Output<T>, range: TileRange) -> Self {
-        let pending = Pending { line: output.origin, elements: [T::default(); LINE_ELEMENTS], len: 0 };
-        Self { output, range, pending }
+        Self { output, range, pending: Pending::new(output.origin) }
     }
 
     fn assert_inside(&self, group: usize, flat: &Range<usize>) {
@@ -402,12 +391,12 @@ impl<'t, T: Element> OutTile<'t, T> {
     /// Writes neighbours in memory.
     ///
     /// # Safety
-    /// As [`Pending::stream`].
+    /// As [`Pending::write`].
     #[inline(always)]
     unsafe fn write_consecutive(&mut self, values: &[T], origin: *mut T) {
         if self.output.streaming {
             // SAFETY: the caller's promise is passed on.
-            unsafe { self.pending.stream(values, origin) };
+            unsafe { self.pending.write(values, origin) };
         } else {
             // SAFETY: the caller vouches for as many elements as `values` has.
             let row = unsafe { std::slice::from_raw_parts_mut(origin, values.len()) };
@@ -444,60 +433,8 @@ impl<'t, T: Element> OutTile<'t, T> {
 
 impl<T: Element> Drop for OutTile<'_, T> {
     fn drop(&mut self) {
-        self.pending.flush();
-    }
-}
-
-impl<T: Element> Pending<T> {
-    /// Writes `from` at `to`: whole lines past the cache, and the part of a line at the end only when the rest of the
-    /// line comes or the tile is done.
-    ///
-    /// An ordinary store to a line that is not in the cache waits for memory, and the streaming stores behind it wait
-    /// too; so there should be few of them, and not two at the ends of every row.
-    ///
-    /// # Safety
-    /// `to` must point to as many elements as `from` has, aligned and this tile's alone for as long as it lives, by
-    /// way of a pointer that may be used for all of the tile.
-    #[inline(always)]
-    unsafe fn stream(&mut self, mut from: &[T], mut to: *mut T) {
-        let per_line = stream::LINE / size_of::<T>();
-        if self.len > 0 && self.line.wrapping_add(self.len) == to {
-            let n = from.len().min(per_line - self.len);
-            self.elements[self.len..self.len + n].copy_from_slice(&from[..n]);
-            self.len += n;
-            (from, to) = (&from[n..], to.wrapping_add(n));
-            if self.len < per_line {
-                return;
-            }
-            // SAFETY: the line consists of elements that were left pending by a call before and of the first of this
-            // one's, all of which the callers vouch for.
-            let line = unsafe { std::slice::from_raw_parts_mut(self.line, per_line) };
-            stream::copy_lines(&self.elements[..per_line], line);
-            self.len = 0;
-        }
-        self.flush();
-        let skew = to.addr() % stream::LINE / size_of::<T>();
-        let head = if skew == 0 { 0 } else { (per_line - skew).min(from.len()) };
-        let body = (from.len() - head) / per_line * per_line;
-        // SAFETY: `head + body` is at most the length of `from`, so the caller vouches for these elements.
-        let row = unsafe { std::slice::from_raw_parts_mut(to, head + body) };
-        let (row_head, row_body) = row.split_at_mut(head);
-        row_head.copy_from_slice(&from[..head]);
-        stream::copy_lines(&from[head..head + body], row_body);
-        let rest = &from[head + body..];
-        self.line = to.wrapping_add(head + body);
-        self.elements[..rest.len()].copy_from_slice(rest);
-        self.len = rest.len();
-    }
-
-    /// Writes what is pending.
-    #[inline(always)]
-    fn flush(&mut self) {
-        // SAFETY: `stream` left these elements when it was handed the places that they belong to, which are this
-        // tile's alone for as long as it lives.
-        let line = unsafe { std::slice::from_raw_parts_mut(self.line, self.len) };
-        line.copy_from_slice(&self.elements[..self.len]);
-        self.len = 0;
+        // SAFETY: what is pending are elements of this tile, written by `write_consecutive`; the tile still lives.
+        unsafe { self.pending.flush() };
     }
 }
 
