@@ -42,7 +42,7 @@ pub(crate) fn adaptive_avg_grad(args: &[Arg<'_>; 3], profile: Profile) -> Outcom
     same_rank(out, self_arg)?;
     not_empty(self_arg, first_full_axis(profile))?;
     same_shape(out, self_arg)?;
-    not_empty(grad_output, self_arg.view.dims.len() - 3)?;
+    not_empty(grad_output, self_arg.view.dims().len() - 3)?;
     let is_all_one = spatial(grad_output.view, 3).iter().all(|&size| size == 1);
     let with_double = [DataType::FLOAT, DataType::DOUBLE, DataType::FLOAT16, DataType::BF16];
     let types = if is_all_one { &with_double } else { value_types(profile) };
@@ -69,7 +69,7 @@ pub(crate) fn adaptive_avg(args: &[Arg<'_>; 2], output_size: &ListArg<'_>, profi
     rank(self_arg, 3)?;
     same_rank(out, self_arg)?;
     not_empty(self_arg, first_full_axis(profile))?;
-    not_empty(out, out.view.dims.len() - 3)?;
+    not_empty(out, out.view.dims().len() - 3)?;
     same_type(out, self_arg)?;
     same_format(out, self_arg)?;
     public_format(self_arg)?;

@@ -93,9 +93,9 @@ pub(crate) fn adaptive_max_2d(
     not_empty(self_arg, 1)?;
     length_in(output_size, &[2])?;
     at_least(output_size, 1)?;
-    let is_channels_last = self_arg.view.format == Format::NHWC && self_arg.view.dims.len() == 4;
+    let is_channels_last = self_arg.view.format == Format::NHWC && self_arg.view.dims().len() == 4;
     let desc = |arg: &Arg<'_>| {
-        if is_channels_last && arg.view.dims.len() == 4 { arg.desc_channels_last() } else { arg.desc() }
+        if is_channels_last && arg.view.dims().len() == 4 { arg.desc_channels_last() } else { arg.desc() }
     };
     Ok(Request {
         spec: AdaptiveMaxPool::new_2d(sizes(output_size)?).spec(Direction::Forward),

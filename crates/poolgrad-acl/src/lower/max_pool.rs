@@ -114,7 +114,7 @@ pub(crate) fn max_with_argmax(
     // On 950 the format NDHWC says that the channels are last; on A2 formats are only compared.
     let is_channels_last = format == Format::NDHWC && profile != Profile::A2;
     let desc = |arg: &Arg<'_>| {
-        if is_channels_last && arg.view.dims.len() == 5 { arg.desc_channels_last() } else { arg.desc() }
+        if is_channels_last && arg.view.dims().len() == 5 { arg.desc_channels_last() } else { arg.desc() }
     };
     let (input, output, index_desc) = (desc(self_arg)?, desc(out)?, desc(indices)?);
     let operands = Operands::PoolWithIndices { input, output, indices: index_desc };

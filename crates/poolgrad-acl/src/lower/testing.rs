@@ -2,11 +2,12 @@
 
 use super::{Arg, ListArg, Request};
 use crate::fault::Outcome;
-use crate::objects::tensor::{DataType, Format, View};
+use crate::objects::tensor::{DataType, Format, Shape, View};
 
 /// A contiguous tensor of a type and a format.
 pub(super) fn view(dims: &[i64], dtype: DataType, format: Format) -> View {
-    View { dims: dims.into(), strides: View::contiguous(dims), offset: 0, dtype, format, storage_dims: dims.into() }
+    let shape = Shape { dims: dims.into(), strides: View::contiguous(dims), storage_dims: dims.into() };
+    View::new(shape, 0, dtype, format)
 }
 
 /// An argument called `name`.
