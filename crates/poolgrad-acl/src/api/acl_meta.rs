@@ -13,7 +13,7 @@ use crate::ffi::handle::{Handle, META, Object};
 use crate::ffi::memory::Memory;
 use crate::ffi::types::{Bytes, In};
 use crate::objects::array::{Array, Flag, Scalar};
-use crate::objects::tensor::{DataType, Format, Tensor, View};
+use crate::objects::tensor::{DataType, Format, Shape, Tensor, View};
 
 /// Makes an object, or returns null.
 fn create<T: Object>(function: &'static str, make: impl FnOnce() -> Outcome<T>) -> Handle<T> {
@@ -53,7 +53,8 @@ extern "C" fn aclCreateTensor(
         let strides = if stride.is_null() { View::contiguous(&dims) } else { list(stride, viewDimsNum, "stride")? };
         let storage_dims = list(storageDims, storageDimsNum, "storageDims")?;
         let (dtype, format) = (DataType(dataType), Format(format));
-        Ok(Tensor::new(View { dims, strides, offset, dtype, format, storage_dims }, tensorData))
+        let shape = Shape { dims, strides, storage_dims };
+        Ok(Tensor::new(View::new(shape, offset, dtype, format), tensorData))
     })
 }
 
@@ -76,12 +77,12 @@ extern "C" fn aclInitTensor(
         let replaced = |values: In<i64>, len, old: &[i64], name| {
             if values.is_null() || len == 0 { Ok(old.into()) } else { list(values, len, name) }
         };
-        let dims = replaced(viewDims, viewDimsNum, &old.dims, "viewDims")?;
+        let dims = replaced(viewDims, viewDimsNum, &old.shape.dims, "viewDims")?;
         let strides =
             if stride.is_null() { View::contiguous(&dims) } else { list(stride, dims.len() as u64, "stride")? };
-        let storage_dims = replaced(storageDims, storageDimsNum, &old.storage_dims, "storageDims")?;
+        let storage_dims = replaced(storageDims, storageDimsNum, &old.shape.storage_dims, "storageDims")?;
         let (dtype, format) = (DataType(dataType), Format(format));
-        tensor.set_view(View { dims, strides, offset, dtype, format, storage_dims });
+        tensor.set_view(View::new(Shape { dims, strides, storage_dims }, offset, dtype, format));
         if !tensorDataAddr.is_null() {
             tensor.set_memory(tensorDataAddr);
         }

@@ -126,12 +126,12 @@ fn operands(request: &Request, given: [Option<Given>; 3]) -> Outcome<[Option<Ope
     let mut operands = [None, None, None];
     for ((operand, part), given) in operands.iter_mut().zip(parts).zip(given) {
         let (Some((argument, desc)), Some(given)) = (part, given) else { continue };
-        let offset = given.view.offset;
         let too_far = || {
-            let text = format!("{} must lie in the address space, got offset {offset}", given.name);
+            let text = format!("{} must lie in the address space, got offset {}", given.name, given.view.offset);
             Fault::new(codes::NN_PARAM_INVALID, text)
         };
-        *operand = Some(Operand::new(argument, Arc::clone(&given.tensor), desc, offset).ok_or_else(too_far)?);
+        let seen = (given.tensor, &*given.view);
+        *operand = Some(Operand::new(argument, seen, desc.dtype.size()).ok_or_else(too_far)?);
     }
     Ok(operands)
 }

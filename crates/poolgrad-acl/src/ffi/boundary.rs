@@ -105,8 +105,9 @@ pub(crate) fn recent_message() -> *const c_char {
         return ptr::null();
     }
     let text = lines.join("\n").replace('\0', " ");
-    let returned = |text: CString| RETURNED.with(|returned| returned.borrow_mut().insert(text).as_ptr());
-    CString::new(text).map_or(ptr::null(), returned)
+    // A thread that is ending has nowhere to keep the text.
+    let keep = |text: CString| RETURNED.try_with(|returned| returned.borrow_mut().insert(text).as_ptr()).ok();
+    CString::new(text).ok().and_then(keep).unwrap_or(ptr::null())
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ impl<T: Object> Registry<T> {
         Key((entry.generation as usize) << GENERATION_SHIFT | place << PLACE_SHIFT | T::KIND << KIND_SHIFT)
     }
 
-    fn get(&self, key: Key) -> Option<Arc<T>> {
+    pub(crate) fn get(&self, key: Key) -> Option<Arc<T>> {
         let (shard, at, generation) = Self::take_apart(key)?;
         let shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
         shard.entries.get(at).filter(|entry| entry.generation == generation)?.object.clone()

@@ -59,7 +59,7 @@ pub(super) fn public_format(arg: &Arg<'_>) -> Outcome {
 
 /// Whether the rank is that of `n_spatial` axes with C, or with N and C.
 pub(super) fn rank(arg: &Arg<'_>, n_spatial: usize) -> Outcome {
-    let got = arg.view.dims.len();
+    let got = arg.view.dims().len();
     if got == n_spatial + 1 || got == n_spatial + 2 {
         return Ok(());
     }
@@ -67,7 +67,7 @@ pub(super) fn rank(arg: &Arg<'_>, n_spatial: usize) -> Outcome {
 }
 
 pub(super) fn same_rank(arg: &Arg<'_>, other: &Arg<'_>) -> Outcome {
-    let (got, wanted) = (arg.view.dims.len(), other.view.dims.len());
+    let (got, wanted) = (arg.view.dims().len(), other.view.dims().len());
     if got == wanted {
         return Ok(());
     }
@@ -75,7 +75,7 @@ pub(super) fn same_rank(arg: &Arg<'_>, other: &Arg<'_>) -> Outcome {
 }
 
 pub(super) fn same_shape(arg: &Arg<'_>, other: &Arg<'_>) -> Outcome {
-    let (got, wanted) = (&arg.view.dims, &other.view.dims);
+    let (got, wanted) = (arg.view.dims(), other.view.dims());
     if got == wanted {
         return Ok(());
     }
@@ -84,7 +84,7 @@ pub(super) fn same_shape(arg: &Arg<'_>, other: &Arg<'_>) -> Outcome {
 
 /// Whether every size from axis `from` on is at least 1.
 pub(super) fn not_empty(arg: &Arg<'_>, from: usize) -> Outcome {
-    match arg.view.dims.iter().enumerate().skip(from).find(|(_, size)| **size < 1) {
+    match arg.view.dims().iter().enumerate().skip(from).find(|(_, size)| **size < 1) {
         None => Ok(()),
         Some((axis, got)) => {
             Err(invalid(format!("{} must have sizes of at least 1, got {got} on axis {axis}", arg.name)))
@@ -94,8 +94,8 @@ pub(super) fn not_empty(arg: &Arg<'_>, from: usize) -> Outcome {
 
 /// The elements of one volume, as far as an `i64` goes.
 fn volume(view: &View, n_spatial: usize) -> i64 {
-    let from = view.dims.len().saturating_sub(n_spatial);
-    view.dims[from..].iter().fold(1i64, |volume, &size| volume.saturating_mul(size))
+    let from = view.dims().len().saturating_sub(n_spatial);
+    view.dims()[from..].iter().fold(1i64, |volume, &size| volume.saturating_mul(size))
 }
 
 /// Whether 32-bit indices count a volume; A2 asks for it whatever the type of the indices.

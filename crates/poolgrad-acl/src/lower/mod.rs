@@ -48,9 +48,10 @@ pub(crate) struct Request {
 
 impl Request {
     /// The plan; `None` if there is nothing to compute, nor to write.
-    pub(crate) fn plan(&self, options: &PlanOptions) -> Outcome<Option<Plan>> {
+    pub(crate) fn plan(&self, options: &PlanOptions) -> Outcome<Option<Box<Plan>>> {
         match Plan::with_options(&self.spec, &self.operands, options) {
-            Ok(plan) => Ok((!self.is_empty).then_some(plan)),
+            // In a box, since a plan is large and is handed on a few times.
+            Ok(plan) => Ok((!self.is_empty).then(|| Box::new(plan))),
             Err(error) if self.is_empty && !status::concerns_parameter(&error) => Ok(None),
             Err(error) => Err(status::fault(&error, self.spelling)),
         }
@@ -66,25 +67,23 @@ fn invalid(text: impl Into<String>) -> Fault {
 impl Arg<'_> {
     /// The tensor as the core sees it.
     fn desc(&self) -> Outcome<TensorDesc> {
-        self.desc_of(&self.view.dims, &self.view.strides)
+        let Some(dtype) = dtype(self.view.dtype) else {
+            return Err(invalid(format!("{} cannot have type {}", self.name, self.view.dtype.name())));
+        };
+        let layout = self.view.layout.map_err(|problem| invalid(format!("{}: {problem}", self.name)))?;
+        Ok(TensorDesc { dtype, layout })
     }
 
     /// The tensor as the core sees it, whose last axis is the channels.
     fn desc_channels_last(&self) -> Outcome<TensorDesc> {
+        let TensorDesc { dtype, layout } = self.desc()?;
         let reorder = |list: &[i64]| {
             let mut list = list.to_vec();
             list[1..].rotate_right(1);
-            list
+            Sizes::try_from(&list[..])
         };
-        self.desc_of(&reorder(&self.view.dims), &reorder(&self.view.strides))
-    }
-
-    fn desc_of(&self, dims: &[i64], strides: &[i64]) -> Outcome<TensorDesc> {
-        let Some(dtype) = dtype(self.view.dtype) else {
-            return Err(invalid(format!("{} cannot have type {}", self.name, self.view.dtype.name())));
-        };
-        let sizes = |list: &[i64]| Sizes::try_from(list);
-        let layout = sizes(dims).and_then(|dims| Layout::strided(dims, sizes(strides)?));
+        let shape = reorder(layout.shape());
+        let layout = shape.and_then(|shape| Layout::strided(shape, reorder(layout.strides())?));
         let layout = layout.map_err(|problem| invalid(format!("{}: {problem}", self.name)))?;
         Ok(TensorDesc { dtype, layout })
     }
@@ -119,7 +118,7 @@ fn gradient(
 
 /// The sizes behind the first `leading` axes of a shape whose rank has been checked.
 fn spatial(view: &View, n_spatial: usize) -> &[i64] {
-    &view.dims[view.dims.len() - n_spatial..]
+    &view.dims()[view.dims().len() - n_spatial..]
 }
 
 /// A list as the core wants it; one that is too long for it is too long for any operator.

@@ -1,12 +1,13 @@
 //! Executors: what phase 1 leaves for phase 2. A plan, and the tensors that it is for.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use poolgrad::{Argument, Operands, Plan, TensorDesc};
 
 use super::launch::{Bound, Launch};
-use super::tensor::Tensor;
+use super::tensor::{Tensor, View};
 use crate::codes;
 use crate::fault::{Fault, Outcome};
 use crate::ffi::handle::{Object, Registry};
@@ -24,7 +25,7 @@ pub(crate) struct Executor {
 
 /// What there is to do.
 pub(crate) struct Work {
-    pub(crate) plan: Plan,
+    pub(crate) plan: Box<Plan>,
     pub(crate) operands: Operands<TensorDesc>,
     /// The tensors in the order of the operands, inputs first.
     tensors: [Option<Operand>; 3],
@@ -50,18 +51,26 @@ impl Object for Executor {
 }
 
 impl Operand {
-    /// A tensor as a plan sees it, `offset` elements from its address.
-    pub(crate) fn new(argument: Argument, tensor: Arc<Tensor>, desc: &TensorDesc, offset: i64) -> Option<Self> {
-        let size = desc.dtype.size() as i64;
-        let reach = desc.layout.reach();
-        let bytes = |elements: i64| offset.checked_add(elements)?.checked_mul(size);
-        let (low, high) = (bytes(*reach.start())?, bytes(reach.end().checked_add(1)?)?);
-        Some(Self { argument, tensor, origin: bytes(0)?, reach: Reach { low, high } })
+    /// A tensor that is seen as `view`, with elements of `size` bytes; `None` if some are too far away.
+    pub(crate) fn new(argument: Argument, (tensor, view): (Arc<Tensor>, &View), size: usize) -> Option<Self> {
+        let bytes = |elements: i64| elements.checked_mul(size as i64);
+        let Range { start, end } = *view.reach.as_ref()?;
+        let reach = Reach { low: bytes(start)?, high: bytes(end)? };
+        Some(Self { argument, tensor, origin: bytes(view.offset)?, reach })
+    }
+}
+
+impl Operand {
+    /// Whether the tensor, at this address, and the workspace share bytes.
+    fn meets(&self, memory: Memory, workspace: Memory, bytes: usize) -> bool {
+        let (base, start) = (memory.addr() as i64, workspace.addr() as i64);
+        let (low, high) = (base.saturating_add(self.reach.low), base.saturating_add(self.reach.high));
+        low < start.saturating_add(bytes as i64) && start < high
     }
 }
 
 impl Work {
-    pub(crate) fn new(plan: Plan, operands: Operands<TensorDesc>, tensors: [Option<Operand>; 3]) -> Self {
+    pub(crate) fn new(plan: Box<Plan>, operands: Operands<TensorDesc>, tensors: [Option<Operand>; 3]) -> Self {
         Self { plan, operands, tensors }
     }
 }
@@ -106,40 +115,33 @@ impl Executor {
             return Err(Fault::new(codes::NN_PARAM_INVALID, text));
         }
         let Some(work) = &self.work else { return Ok(None) };
-        let invalid = |text| Fault::new(codes::NN_PARAM_INVALID, text);
-        let workspace_hold = if wanted == 0 {
-            None
-        } else {
-            memory::hold(workspace, Reach::first(wanted), "workspace").map_err(invalid)?
+        let mut launch = Launch {
+            workspace,
+            workspace_hold: None,
+            bound: [const { None }; 3],
+            problem: None,
+            executor: Arc::clone(&self),
         };
-        let mut problem = None;
-        let bound = work.tensors.each_ref().map(|operand| {
-            let operand = operand.as_ref()?;
+        for (operand, bound) in work.tensors.iter().zip(&mut launch.bound) {
+            let Some(operand) = operand else { continue };
             let memory = operand.tensor.memory();
             let name = (self.spelling)(operand.argument);
+            if wanted > 0 && operand.meets(memory, workspace, wanted) {
+                return Err(Fault::new(codes::NN_PARAM_INVALID, format!("workspace must not overlap {name}")));
+            }
             if memory.is_null() {
-                problem.get_or_insert_with(|| format!("{name} has no memory: its address is NULL"));
-                return None;
+                launch.problem.get_or_insert_with(|| format!("{name} has no memory: its address is NULL"));
+                continue;
             }
             match memory::hold(memory, operand.reach, name) {
-                Ok(hold) => Some(Bound { origin: memory.offset(operand.origin as isize), _hold: hold }),
-                Err(text) => {
-                    problem.get_or_insert(text);
-                    None
-                }
-            }
-        });
-        if wanted > 0 {
-            let start = workspace.addr() as i64;
-            for operand in work.tensors.iter().flatten() {
-                let base = operand.tensor.memory().addr() as i64;
-                let (low, high) = (base.saturating_add(operand.reach.low), base.saturating_add(operand.reach.high));
-                if low < start.saturating_add(wanted as i64) && start < high {
-                    let name = (self.spelling)(operand.argument);
-                    return Err(invalid(format!("workspace must not overlap {name}")));
-                }
+                Ok(hold) => *bound = Some(Bound { origin: memory.offset(operand.origin as isize), _hold: hold }),
+                Err(text) => drop(launch.problem.get_or_insert(text)),
             }
         }
-        Ok(Some(Launch { workspace, bound, problem, _workspace_hold: workspace_hold, executor: self }))
+        if wanted > 0 {
+            let hold = memory::hold(workspace, Reach::first(wanted), "workspace");
+            launch.workspace_hold = hold.map_err(|text| Fault::new(codes::NN_PARAM_INVALID, text))?;
+        }
+        Ok(Some(launch))
     }
 }

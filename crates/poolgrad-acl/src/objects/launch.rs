@@ -18,7 +18,7 @@ use crate::status;
 pub(crate) struct Launch {
     pub(super) executor: Arc<Executor>,
     pub(super) workspace: Memory,
-    pub(super) _workspace_hold: Hold,
+    pub(super) workspace_hold: Hold,
     /// The tensors in the order of the operands.
     pub(super) bound: [Option<Bound>; 3],
     /// What is wrong with the tensors' memory, which the launch fails with.

@@ -1,6 +1,9 @@
 //! Tensors: how memory of the program is to be seen.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
+
+use poolgrad::{Layout, LayoutError, Sizes};
 
 use crate::ffi::handle::{Object, Registry};
 use crate::ffi::memory::Memory;
@@ -14,15 +17,25 @@ pub(crate) struct DataType(pub(crate) i32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Format(pub(crate) i32);
 
-/// What a tensor is, without its memory. Nothing here has been checked.
+/// The lists that a tensor is made from. Nothing here has been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct View {
+pub(crate) struct Shape {
     pub(crate) dims: Box<[i64]>,
     pub(crate) strides: Box<[i64]>,
+    pub(crate) storage_dims: Box<[i64]>,
+}
+
+/// What a tensor is, without its memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    pub(crate) shape: Shape,
     pub(crate) offset: i64,
     pub(crate) dtype: DataType,
     pub(crate) format: Format,
-    pub(crate) storage_dims: Box<[i64]>,
+    /// The shape as the core sees it, or why it cannot: found out once, for all the operators that use the tensor.
+    pub(crate) layout: Result<Layout, LayoutError>,
+    /// The places that the view names, from the tensor's address, in elements; `None` if they are too far away.
+    pub(crate) reach: Option<Range<i64>>,
 }
 
 /// A view, and the address of its memory; both can be replaced while C holds the handle.
@@ -42,6 +55,21 @@ impl Object for Tensor {
 }
 
 impl View {
+    pub(crate) fn new(shape: Shape, offset: i64, dtype: DataType, format: Format) -> Self {
+        let sizes = |list: &[i64]| Sizes::try_from(list);
+        let layout = sizes(&shape.dims).and_then(|dims| Layout::strided(dims, sizes(&shape.strides)?));
+        let reach = layout.as_ref().ok().and_then(|layout| {
+            let reach = layout.reach();
+            Some(offset.checked_add(*reach.start())?..offset.checked_add(*reach.end())?.checked_add(1)?)
+        });
+        Self { shape, offset, dtype, format, layout, reach }
+    }
+
+    /// The sizes of the axes.
+    pub(crate) fn dims(&self) -> &[i64] {
+        &self.shape.dims
+    }
+
     /// The strides of a tensor of this shape without gaps. Shapes that no memory holds wrap: they are refused where
     /// the tensor is used.
     pub(crate) fn contiguous(dims: &[i64]) -> Box<[i64]> {
@@ -54,7 +82,7 @@ impl View {
 
     /// Whether there is no element.
     pub(crate) fn is_empty(&self) -> bool {
-        self.dims.contains(&0)
+        self.dims().contains(&0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Contexts: a device with the streams that work on it.
 
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::options::ContextOptions;
@@ -24,7 +24,6 @@ pub(crate) struct Context {
     device: i32,
     origin: Origin,
     key: OnceLock<Key>,
-    is_alive: AtomicBool,
     default_stream: Arc<Stream>,
     streams: Mutex<Vec<Arc<Stream>>>,
     pub(crate) options: ContextOptions,
@@ -40,7 +39,9 @@ impl Object for Context {
 }
 
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<Context>>> = const { RefCell::new(None) };
+    /// What the thread has selected, by its key: a value without a destructor, so that it is there until the very end
+    /// of the thread, when the program's own destructors may still call.
+    static CURRENT: Cell<Option<Key>> = const { Cell::new(None) };
 }
 
 /// The calling thread's context.
@@ -51,9 +52,9 @@ pub(crate) fn current() -> Outcome<Arc<Context>> {
     }
 }
 
-/// The context that the calling thread has selected and that is still alive.
+/// The context that the calling thread has selected, if it has not ended.
 pub(crate) fn selected() -> Option<Arc<Context>> {
-    CURRENT.with_borrow(|current| current.clone()).filter(|context| context.is_alive.load(Ordering::Acquire))
+    CURRENT.get().and_then(|key| Context::registry().get(key))
 }
 
 /// The context of the device that the configuration names.
@@ -87,7 +88,6 @@ impl Context {
             device,
             origin,
             key: OnceLock::new(),
-            is_alive: AtomicBool::new(true),
             default_stream: Stream::new(number, StreamConfig::default())?,
             streams: Mutex::default(),
             options: ContextOptions::default(),
@@ -115,7 +115,7 @@ impl Context {
 
     /// Makes it the calling thread's.
     pub(crate) fn select(self: &Arc<Self>) {
-        CURRENT.set(Some(Arc::clone(self)));
+        CURRENT.set(self.key());
     }
 
     /// A stream of this context.
@@ -159,7 +159,6 @@ impl Context {
         if let Some(key) = self.key() {
             Self::registry().remove(key);
         }
-        self.is_alive.store(false, Ordering::Release);
         for stream in self.streams() {
             stream.close(Waiting::Run);
         }

@@ -65,6 +65,31 @@ impl Table {
         };
         if self.freed.iter().any(is_inside) { Spot::Freed } else { Spot::Foreign }
     }
+
+    /// Takes out an allocation; returns those whose memory is not kept any longer.
+    fn take(&mut self, memory: Memory, side: Side) -> Outcome<Vec<Allocation>> {
+        let addr = memory.addr();
+        let Some(allocation) = self.live.remove(&addr) else {
+            return Err(not_ours(memory, side, &self.spot(addr)));
+        };
+        if allocation.side != side {
+            self.live.insert(addr, allocation);
+            return Err(not_ours(memory, side, &self.spot(addr)));
+        }
+        let mut gone = Vec::new();
+        if allocation.block.len() > MOST_FREED_BYTES {
+            gone.push(allocation);
+            return Ok(gone);
+        }
+        self.freed_bytes += allocation.block.len();
+        self.freed.push_back(allocation);
+        while self.freed.len() > MOST_FREED || self.freed_bytes > MOST_FREED_BYTES {
+            let Some(oldest) = self.freed.pop_front() else { break };
+            self.freed_bytes -= oldest.block.len();
+            gone.push(oldest);
+        }
+        Ok(gone)
+    }
 }
 
 /// Where an address lies.
@@ -84,24 +109,9 @@ pub(crate) fn allocate(bytes: usize, side: Side, device: i32) -> Outcome<Memory>
 
 /// Frees an allocation of this side that begins at `memory`.
 pub(crate) fn free(memory: Memory, side: Side) -> Outcome {
-    let mut table = TABLE.write().unwrap_or_else(PoisonError::into_inner);
-    let table = &mut *table;
-    let addr = memory.addr();
-    if table.live.get(&addr).is_none_or(|allocation| allocation.side != side) {
-        return Err(not_ours(memory, side, &table.spot(addr)));
-    }
-    let Some(allocation) = table.live.remove(&addr) else { return Ok(()) };
-    let bytes = allocation.block.len();
-    let mut gone = Vec::new();
-    if bytes <= MOST_FREED_BYTES {
-        table.freed_bytes += bytes;
-        table.freed.push_back(allocation);
-        while table.freed.len() > MOST_FREED || table.freed_bytes > MOST_FREED_BYTES {
-            let Some(oldest) = table.freed.pop_front() else { break };
-            table.freed_bytes -= oldest.block.len();
-            gone.push(oldest);
-        }
-    }
+    let gone = TABLE.write().unwrap_or_else(PoisonError::into_inner).take(memory, side)?;
+    // Given back without the lock, which takes a while for large ones.
+    drop(gone);
     Ok(())
 }
 

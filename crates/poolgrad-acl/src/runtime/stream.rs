@@ -71,7 +71,8 @@ struct Worker {
     thread: Option<JoinHandle<()>>,
     is_running: bool,
     is_idle: bool,
-    should_end: bool,
+    /// How many want the thread to end when it has nothing to do.
+    n_retiring: usize,
 }
 
 impl Object for Stream {
@@ -192,7 +193,7 @@ impl Stream {
                 drop(task);
                 self.finish(lock(&self.state), result);
                 state = lock(&self.state);
-            } else if state.queue.is_empty() && state.worker.should_end {
+            } else if state.queue.is_empty() && state.worker.n_retiring > 0 {
                 state.worker.is_running = false;
                 return;
             } else {
@@ -294,7 +295,7 @@ impl Stream {
             // The thread ends by itself after the task that it is at.
             Waiting::Drop => {
                 self.abort();
-                lock(&self.state).worker.should_end = true;
+                lock(&self.state).worker.n_retiring += 1;
                 self.work.notify_all();
             }
         }
@@ -304,13 +305,13 @@ impl Stream {
     pub(crate) fn retire(&self) {
         self.wait(self.n_given(), None);
         let mut state = lock(&self.state);
-        state.worker.should_end = true;
+        state.worker.n_retiring += 1;
         let thread = state.worker.thread.take();
         self.work.notify_all();
         drop(state);
         // The thread catches what tasks do; there is nothing to learn from how it ended.
         let _ = thread.map(JoinHandle::join);
-        lock(&self.state).worker.should_end = false;
+        lock(&self.state).worker.n_retiring -= 1;
     }
 
     pub(crate) fn set_stops_on_failure(&self, stops: StopsOnFailure) {

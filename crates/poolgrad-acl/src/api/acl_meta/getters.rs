@@ -46,19 +46,19 @@ fn tell<T>(
 #[unsafe(no_mangle)]
 extern "C" fn aclGetViewShape(tensor: Handle<Tensor>, viewDims: Out<Owned>, viewDimsNum: Out<u64>) -> i32 {
     let places = ((viewDims, "viewDims"), (viewDimsNum, "viewDimsNum"));
-    tell_list("aclGetViewShape", tensor, places, |view| &view.dims)
+    tell_list("aclGetViewShape", tensor, places, |view| &view.shape.dims)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn aclGetStorageShape(tensor: Handle<Tensor>, storageDims: Out<Owned>, storageDimsNum: Out<u64>) -> i32 {
     let places = ((storageDims, "storageDims"), (storageDimsNum, "storageDimsNum"));
-    tell_list("aclGetStorageShape", tensor, places, |view| &view.storage_dims)
+    tell_list("aclGetStorageShape", tensor, places, |view| &view.shape.storage_dims)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn aclGetViewStrides(tensor: Handle<Tensor>, stridesValue: Out<Owned>, stridesNum: Out<u64>) -> i32 {
     let places = ((stridesValue, "stridesValue"), (stridesNum, "stridesNum"));
-    tell_list("aclGetViewStrides", tensor, places, |view| &view.strides)
+    tell_list("aclGetViewStrides", tensor, places, |view| &view.shape.strides)
 }
 
 #[unsafe(no_mangle)]
