@@ -1,0 +1,33 @@
+//! What environment variables change: profiles and the log.
+
+use crate::support::{Mode, run};
+
+// Oracle: the table in the program, one column for each profile.
+#[test]
+fn profiles_accept_what_they_say() {
+    for profile in ["a2", "950", "permissive"] {
+        let ended = run("profiles.cpp", Mode::Plain, &[profile], &[("POOLGRAD_PROFILE", profile)]);
+        ended.expect("a plain run needs no checker").assert_passed();
+    }
+}
+
+#[test]
+fn the_default_profile_is_a2() {
+    run("profiles.cpp", Mode::Plain, &["a2"], &[]).expect("a plain run needs no checker").assert_passed();
+}
+
+// Oracle: the levels as documented; a failing launch has one error, a launch that works one line of information.
+#[test]
+fn the_log_says_as_much_as_it_is_told() {
+    let lines = |index: &str, level: &str| {
+        let ended = run("index_out_of_plane.cpp", Mode::Plain, &[index], &[("POOLGRAD_LOG", level)])
+            .expect("a plain run needs no checker");
+        ended.errors.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(lines("6", "off"), [""; 0]);
+    assert_eq!(lines("6", "error").len(), 1);
+    assert_eq!(lines("2", "error"), [""; 0]);
+    let info = lines("2", "info");
+    let launches: Vec<_> = info.iter().filter(|line| line.contains("aclnnAdaptiveMaxPool2dBackward")).collect();
+    assert_eq!(launches.len(), 1, "{info:?}");
+}
