@@ -25,10 +25,14 @@ void NullUnknownAndDestroyed(aclrtStream stream) {
     CHECK_CODE(561103, aclDestroyAclOpExecutor(nullptr));
     CHECK_CODE(561103, aclSetAclOpExecutorRepeatable(nullptr));
     CHECK_CODE(561103, aclSetAclOpExecutorRepeatable(unused.executor));
-    // An executor is for the operator that made it.
+    // Phase 2 runs what phase 1 planned, whatever operator's name it is called by: so does CANN.
     Gradient other(2, 2, {1});
     MUST(other.Plan());
-    CHECK(aclnnAdaptiveMaxPool3dBackward(nullptr, other.workspaceSize, other.executor, stream) != 0);
+    void *workspace = device_bytes(nullptr, other.workspaceSize + 1);
+    CHECK_CODE(0, aclnnAdaptiveMaxPool3dBackward(workspace, other.workspaceSize, other.executor, stream));
+    CHECK_CODE(0, aclrtSynchronizeStream(stream));
+    CHECK((other.Result() == std::vector<float>{0, 1, 0, 0}));
+    CHECK_CODE(0, aclrtFree(workspace));
 }
 
 void Repeated(aclrtStream stream) {
@@ -106,8 +110,9 @@ void Workspaces(aclrtStream stream) {
     // More than asked for is fine.
     Gradient generous(2, 2, {1});
     MUST(generous.Plan());
-    void *workspace = device_bytes(nullptr, 4096);
-    CHECK_CODE(0, aclnnAdaptiveMaxPool2dBackward(workspace, 4096, generous.executor, stream));
+    const uint64_t size = generous.workspaceSize + 4096;
+    void *workspace = device_bytes(nullptr, size);
+    CHECK_CODE(0, aclnnAdaptiveMaxPool2dBackward(workspace, size, generous.executor, stream));
     CHECK_CODE(0, aclrtSynchronizeStream(stream));
     CHECK((generous.Result() == std::vector<float>{0, 1, 0, 0}));
     CHECK_CODE(0, aclrtFree(workspace));

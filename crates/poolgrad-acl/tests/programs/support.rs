@@ -1,10 +1,11 @@
 //! What every test here needs: the installed tree, a compiler, and a way to run programs that cannot hang.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How a program is built and run.
@@ -74,7 +75,7 @@ fn lay_out(name: &str, arguments: &[&str]) -> PathBuf {
 }
 
 /// The options of a build line for CANN programs.
-pub(crate) fn build_options(tree: &Path) -> Vec<String> {
+fn build_options(tree: &Path) -> Vec<String> {
     let root = tree.display();
     let mut options: Vec<String> =
         ["", "/aclnn", "/aclnnop"].iter().map(|folder| format!("-I{root}/include{folder}")).collect();
@@ -83,14 +84,22 @@ pub(crate) fn build_options(tree: &Path) -> Vec<String> {
     options
 }
 
-/// Compiles a program of `tests/c` and returns its path.
-pub(crate) fn build(source: &str, mode: Mode) -> PathBuf {
+/// Compiles a program of `tests/c`, once for each run of the tests, and returns its path.
+fn build(source: &str, mode: Mode) -> PathBuf {
+    static BUILT: Mutex<BTreeMap<String, Arc<OnceLock<PathBuf>>>> = Mutex::new(BTreeMap::new());
+    let kind = if mode == Mode::AddressSanitizer { "asan" } else { "plain" };
+    let name = format!("{source}-{kind}");
+    let once =
+        Arc::clone(BUILT.lock().expect("no test fails while it holds this").entry(name.clone()).or_default());
+    once.get_or_init(|| compile(source, mode, &name)).clone()
+}
+
+fn compile(source: &str, mode: Mode, name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(source);
     let (compiler, standard) = if source.ends_with(".c") { ("gcc", "-std=gnu11") } else { ("g++", "-std=c++17") };
-    // Tests of one program run side by side: a file of each test's own.
-    let program = scratch().join(format!("{source}-{mode:?}-{}", unique()));
+    let draft = scratch().join(format!("{name}-{}", unique()));
     let mut command = Command::new(compiler);
-    command.arg(path).args([standard, "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-pthread", "-o"]).arg(&program);
+    command.arg(path).args([standard, "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-pthread", "-o"]).arg(&draft);
     if mode == Mode::AddressSanitizer {
         command.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]);
         command.args(build_options(watched_tree()));
@@ -99,6 +108,9 @@ pub(crate) fn build(source: &str, mode: Mode) -> PathBuf {
     }
     let ended = command.output().unwrap_or_else(|error| panic!("{compiler} does not start: {error}"));
     assert!(ended.status.success(), "{source} does not compile:\n{}", String::from_utf8_lossy(&ended.stderr));
+    // Another process of this file may run the program that is there: it keeps it.
+    let program = scratch().join(name);
+    fs::rename(&draft, &program).expect("the compiler wrote it");
     program
 }
 
@@ -134,9 +146,7 @@ pub(crate) fn run(source: &str, mode: Mode, arguments: &[&str], environment: &[(
         command.env_remove(variable);
     }
     command.envs(environment.iter().copied());
-    let ended = finish(command, &program);
-    fs::remove_file(&program).expect("the program was there");
-    Some(ended)
+    Some(finish(command, &program))
 }
 
 /// Runs `command` to its end, or stops it when it takes too long.
