@@ -141,7 +141,7 @@ pub(crate) fn run(source: &str, mode: Mode, arguments: &[&str], environment: &[(
     };
     let tree = if mode == Mode::AddressSanitizer { watched_tree() } else { tree() };
     command.args(arguments).env("LD_LIBRARY_PATH", tree.join("lib64"));
-    command.env("ASAN_OPTIONS", format!("detect_leaks=1:exitcode={COMPLAINT}"));
+    command.env("ASAN_OPTIONS", format!("detect_leaks=1:allocator_may_return_null=1:exitcode={COMPLAINT}"));
     for variable in ["POOLGRAD_PROFILE", "POOLGRAD_INDEX_POLICY", "POOLGRAD_LOG", "POOLGRAD_DEVICE_COUNT"] {
         command.env_remove(variable);
     }
