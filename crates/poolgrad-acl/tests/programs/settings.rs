@@ -1,6 +1,8 @@
 //! What environment variables change: profiles and the log.
 
-use crate::support::{Mode, run};
+use std::fs;
+
+use crate::support::{Mode, run, scratch};
 
 // Oracle: the table in the program, one column for each profile.
 #[test]
@@ -30,4 +32,16 @@ fn the_log_says_as_much_as_it_is_told() {
     let info = lines("2", "info");
     let launches: Vec<_> = info.iter().filter(|line| line.contains("aclnnAdaptiveMaxPool2dBackward")).collect();
     assert_eq!(launches.len(), 1, "{info:?}");
+}
+
+// Oracle: the codes as documented.
+#[test]
+fn configuration_files_are_read() {
+    for (mode, name) in [(Mode::Plain, "config"), (Mode::AddressSanitizer, "config-asan")] {
+        let folder = scratch().join(name);
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        run("config.cpp", mode, &[folder.to_str().expect("paths are plain")], &[])
+            .expect("neither needs a checker")
+            .assert_passed();
+    }
 }

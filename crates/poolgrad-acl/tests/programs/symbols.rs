@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::headers::headers;
-use crate::support::{Mode, run, tree, workspace};
+use crate::support::{Mode, finish, run, scratch, tree, workspace};
 
 /// The functions that the library exports.
 fn exported() -> BTreeSet<String> {
@@ -97,4 +97,45 @@ fn all_names_are_one_library() {
             assert_eq!(path.canonicalize().expect("no link is broken"), folder.join("libpoolgrad_acl.so"));
         }
     }
+}
+
+// Oracle: the loader. Threads of the library must not be left without their code.
+#[test]
+fn the_library_can_be_closed() {
+    for mode in [Mode::Plain, Mode::Valgrind] {
+        if let Some(ended) = run("dlclose.c", mode, &[], &[]) {
+            ended.assert_passed();
+        }
+    }
+}
+
+// Oracle: the loader. Libraries of CANN are separate files, so a program that was linked with them names each.
+#[test]
+fn programs_that_were_linked_elsewhere_run_here() {
+    let elsewhere = scratch().join("elsewhere");
+    fs::create_dir_all(&elsewhere).expect("a folder can be made");
+    let names = ["ascendcl", "nnopbase", "opapi_math", "opapi_nn"];
+    for name in names {
+        let library = elsewhere.join(format!("lib{name}.so"));
+        fs::copy(tree().join("lib64/libpoolgrad_acl.so"), library).expect("a library can be copied");
+    }
+    let program = scratch().join("linked-elsewhere");
+    let ended = Command::new("g++")
+        .arg(tree().join("example/adaptive_max_pool3d_backward.cpp"))
+        .arg(format!("-I{}", tree().join("include").display()))
+        .arg(format!("-L{}", elsewhere.display()))
+        .arg("-Wl,--no-as-needed")
+        .args(names.map(|name| format!("-l{name}")))
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .expect("g++ starts");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let mut command = Command::new(&program);
+    command.env("LD_LIBRARY_PATH", tree().join("lib64"));
+    let ended = finish(command, &program);
+    assert!(ended.status == Some(0) && ended.output.contains("gradInput[5] = 2.5"), "{ended}");
+    let listing = Command::new("readelf").arg("-d").arg(&program).output().expect("readelf starts");
+    let listing = String::from_utf8_lossy(&listing.stdout).into_owned();
+    assert!(names.iter().all(|name| listing.contains(&format!("[lib{name}.so]"))), "{listing}");
 }

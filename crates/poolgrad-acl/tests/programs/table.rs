@@ -55,8 +55,14 @@ programs! {
     misuse_pending: "misuse_pending.cpp" [], [];
     misuse_process: "misuse_process.c" [], [];
     objects: "objects.cpp" [], [];
+    placement: "placement.cpp" [], [];
+    program_end_abandoned: "program_end.cpp" ["abandoned"], ["abandoned"];
+    program_end_globals: "program_end.cpp" ["globals"], ["globals"];
+    program_end_threads: "program_end.cpp" ["threads"], ["threads"];
+    shared_streams: "shared_streams.cpp" [], [];
     stream_failures: "stream_failures.cpp" [], [];
     streams: "streams.cpp" [], [];
     strided: "strided.cpp" [], [];
     threads: "threads.cpp" ["1000"], ["20"];
+    timeouts: "timeouts.cpp" [], [];
 }
