@@ -3,8 +3,9 @@
 
 static void allocations(void) {
     void *address = NULL;
-    /* 64-byte aligned, zeroed, with 32 bytes past the next multiple of 32. */
-    for (size_t size = 1; size < 200; size += 33) {
+    /* 64-byte aligned, zeroed also where memory was used before, with 32 bytes past the next multiple of 32. */
+    for (int turn = 0; turn < 2000; turn++) {
+        const size_t size = 1 + 33 * (turn % 6);
         MUST(aclrtMalloc(&address, size, ACL_MEM_MALLOC_HUGE_FIRST));
         CHECK((uintptr_t)address % 64 == 0);
         const size_t room = (size + 31) / 32 * 32 + 32;
