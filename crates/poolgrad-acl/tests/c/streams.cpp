@@ -101,6 +101,21 @@ void Questions(aclrtStream stream) {
     CHECK_CODE(0, aclrtSynchronizeStream(standard));
 }
 
+// There is a limit, and it is told beforehand.
+void TooMany() {
+    uint32_t left = 0;
+    std::vector<aclrtStream> made;
+    aclrtStream next = nullptr;
+    MUST(aclrtGetStreamAvailableNum(&left));
+    while (made.size() < left && CHECK_CODE(0, aclrtCreateStream(&next))) {
+        made.push_back(next);
+    }
+    CHECK_CODE(207008, aclrtCreateStream(&next));
+    for (aclrtStream stream : made) {
+        CHECK_CODE(0, aclrtDestroyStream(stream));
+    }
+}
+
 void Contexts(aclrtStream stream) {
     aclrtContext primary = nullptr, own = nullptr, now = nullptr;
     aclrtStream inside = nullptr;
@@ -151,6 +166,7 @@ int main() {
     Events(stream);
     WaitsForEvents(stream);
     Questions(stream);
+    TooMany();
     Contexts(stream);
     Options();
     take_down(stream);

@@ -45,3 +45,11 @@ fn configuration_files_are_read() {
             .assert_passed();
     }
 }
+
+// Oracle: the memory that the system counts for the process. Plain only: the checkers keep what was freed.
+#[test]
+fn nothing_grows() {
+    run("growth.cpp", Mode::Plain, &[], &[("POOLGRAD_LOG", "off")])
+        .expect("a plain run needs no checker")
+        .assert_passed();
+}

@@ -68,6 +68,18 @@ fn documents_list_what_headers_declare() {
     assert_same(["documented", "declared"], [&documented(), &declared()]);
 }
 
+// Oracle: the words of the programs. What no program calls, no test has tried.
+#[test]
+fn every_function_is_called_by_some_program() {
+    let mut words = BTreeSet::new();
+    for entry in fs::read_dir(workspace().join("crates/poolgrad-acl/tests/c")).expect("there are programs") {
+        let text = fs::read_to_string(entry.expect("it can be read").path()).expect("programs are text");
+        words.extend(text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').map(str::to_owned));
+    }
+    let missing: Vec<_> = declared().into_iter().filter(|name| !words.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// The operators, from the names of their first phases.
 fn operators() -> Vec<String> {
     let suffix = "GetWorkspaceSize";

@@ -59,6 +59,7 @@ programs! {
     program_end_abandoned: "program_end.cpp" ["abandoned"], ["abandoned"];
     program_end_globals: "program_end.cpp" ["globals"], ["globals"];
     program_end_threads: "program_end.cpp" ["threads"], ["threads"];
+    rarely_called: "rarely_called.cpp" [], [];
     shared_streams: "shared_streams.cpp" [], [];
     stream_failures: "stream_failures.cpp" [], [];
     streams: "streams.cpp" [], [];
