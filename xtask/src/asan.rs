@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
 }
 
 /// The target that this machine's compiler builds for by default.
-fn host() -> Result<String, String> {
+pub(crate) fn host() -> Result<String, String> {
     let output = Command::new("rustc")
         .arg("-vV")
         .output()

@@ -8,6 +8,7 @@
 
 mod asan;
 mod counts;
+mod dist;
 mod steps;
 mod test;
 mod tidy;
@@ -54,6 +55,11 @@ const CHORES: &[Chore] = &[
         name: "asan",
         summary: "the core's tests under AddressSanitizer; arguments go to `cargo test`",
         run: asan::run,
+    },
+    Chore {
+        name: "dist",
+        summary: "the C library as an install tree for CANN programs: `dist --out DIR`",
+        run: dist::run,
     },
 ];
 
