@@ -54,7 +54,7 @@ Examples:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = DEMO_EXAMPLES)]
 pub(crate) struct Demo {
-    /// A volume to use instead of the built-in one: FILE.npy or FILE.safetensors[:NAME].
+    /// A volume to use instead of the built-in one: FILE.npy, FILE.safetensors or FILE.safetensors:NAME.
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<Location>,
     /// The folder for the pictures; it is made if it is not there.

@@ -26,7 +26,7 @@ pub(crate) fn line(text: impl std::fmt::Display) -> Result<(), Failure> {
 /// Prints a JSON value over several lines.
 ///
 /// # Errors
-/// As [`line`].
+/// As [`line()`].
 pub(crate) fn json(value: &Value) -> Result<(), Failure> {
     line(indented(value, 0))
 }

@@ -10,9 +10,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A bar over `n_steps` steps.
-    pub(crate) fn new(n_steps: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(n_steps as u64), ProgressDrawTarget::hidden());
+    /// A bar over `len` units of work: problems, or bytes.
+    pub(crate) fn new(len: u64) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::hidden());
         // The template is constant: were it wrong, the default style is as good.
         if let Ok(style) = ProgressStyle::with_template("{msg} [{wide_bar}] {percent}% {elapsed}") {
             bar.set_style(style.progress_chars("=> "));
@@ -36,9 +36,9 @@ impl Progress {
         self.bar.set_message(message.into());
     }
 
-    /// One step is done.
-    pub(crate) fn step(&self) {
-        self.bar.inc(1);
+    /// So many units are done.
+    pub(crate) fn step(&self, len: u64) {
+        self.bar.inc(len);
     }
 }
 

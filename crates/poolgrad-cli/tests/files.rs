@@ -164,6 +164,10 @@ fn what_is_no_file_is_refused() {
     let run = "run max_1d --kernel-size 2 --output y.npy --input none.npy";
     let message = poolgrad(folder.path(), run).failed(1);
     assert!(message.starts_with("none.npy: No such file"), "{message}");
+    // A name may hold anything; the message stays on one line.
+    let run = ["run", "max_1d", "--kernel-size", "2", "--output", "y.npy", "--input", "a\nb\u{1b}.npy"];
+    let message = poolgrad_with(folder.path(), &run).failed(1);
+    assert!(message.starts_with("a\\nb\\u{1b}.npy: No such file"), "{message}");
 }
 
 #[test]

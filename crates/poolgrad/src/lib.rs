@@ -97,7 +97,7 @@ pub use half;
 
 pub use dtype::{DType, Element};
 pub use error::{Argument, Error};
-pub use plan::{Explanation, Plan, PlanOptions};
+pub use plan::{BadIndices, Explanation, Plan, PlanOptions};
 pub use simd::Isa;
 pub use spec::{AdaptiveAvgPool, AdaptiveMaxPool, Direction, MaxPool, Operands, Pool, Spec};
 pub use tensor::{Layout, LayoutError, MAX_AXES, Sizes, Tensor, TensorDesc, TensorView, TensorViewMut};

@@ -19,14 +19,14 @@ struct Failed {
 pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
     let ways = ways(arguments.isa.as_deref(), &arguments.threads, arguments.kernel.as_deref())?;
     let problems = problems(&arguments.problems)?;
-    let progress = Progress::new(problems.len());
+    let progress = Progress::new(problems.len() as u64);
     let mut failures = Vec::new();
     for problem in &problems {
         progress.say(problem.spec.name());
         if let Err(failed) = check(problem, &ways) {
             failures.push(failed);
         }
-        progress.step();
+        progress.step(1);
     }
     drop(progress);
     let (n_failed, n_passed) = (failures.len(), problems.len() - failures.len());

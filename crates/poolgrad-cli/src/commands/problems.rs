@@ -41,9 +41,10 @@ fn problems_of(argument: &str) -> Result<Vec<Problem>, Failure> {
             "there is no file {argument}; a problem goes in quotes, such as 'max_grad n1c2 in6x8 k3x2 s2'"
         )));
     };
-    let problems = parse_list(&text).map_err(|error| Failure::work(format!("{argument}: {error}")))?;
+    let name = if argument == "-" { "standard input" } else { argument };
+    let problems = parse_list(&text).map_err(|error| Failure::work(format!("{name}: {error}")))?;
     if problems.is_empty() {
-        return Err(Failure::work(format!("{argument}: expected problem lines, found none")));
+        return Err(Failure::work(format!("{name}: expected problem lines, found none")));
     }
     Ok(problems)
 }

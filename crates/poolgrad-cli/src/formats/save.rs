@@ -12,6 +12,10 @@ use tempfile::NamedTempFile;
 
 use super::{Format, Location, npy, safetensors};
 use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// How many bytes are written before the bar moves.
+const PART_BYTES: usize = 8 << 20;
 
 /// A tensor and the place it goes to.
 #[derive(Debug)]
@@ -68,14 +72,15 @@ pub(crate) fn check_targets(targets: &[(&'static str, &Location, DType)]) -> Res
 ///
 /// # Errors
 /// The first file that cannot be written.
-pub(crate) fn save(tensors: &[Outgoing<'_>]) -> Result<(), Failure> {
+pub(crate) fn save(tensors: &[Outgoing<'_>], progress: &Progress) -> Result<(), Failure> {
     let mut files: BTreeMap<&Path, Vec<&Outgoing<'_>>> = BTreeMap::new();
     for tensor in tensors {
         files.entry(&tensor.location.path).or_default().push(tensor);
     }
     let mut written = Vec::with_capacity(files.len());
     for (path, tensors) in files {
-        written.push((path, write(path, tensors)?));
+        progress.say(format!("writing {}", path.display()));
+        written.push((path, write(path, tensors, progress)?));
     }
     for (path, file) in written {
         file.persist(path).map_err(|error| Failure::file(path, &error.error))?;
@@ -88,13 +93,13 @@ pub(crate) fn save(tensors: &[Outgoing<'_>]) -> Result<(), Failure> {
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn save_bytes(path: &Path, contents: &[u8]) -> Result<(), Failure> {
-    let file = write_pieces(path, &[contents])?;
+    let file = write_pieces(path, &[contents], |_| ())?;
     file.persist(path).map_err(|error| Failure::file(path, &error.error))?;
     Ok(())
 }
 
 /// A temporary file with the contents that `path` will have.
-fn write(path: &Path, mut tensors: Vec<&Outgoing<'_>>) -> Result<NamedTempFile, Failure> {
+fn write(path: &Path, mut tensors: Vec<&Outgoing<'_>>, progress: &Progress) -> Result<NamedTempFile, Failure> {
     let header = match tensors.as_slice() {
         [only] if only.location.format == Format::Npy => npy::header(only.tensor.dtype(), only.tensor.shape()),
         _ => {
@@ -108,10 +113,11 @@ fn write(path: &Path, mut tensors: Vec<&Outgoing<'_>>) -> Result<NamedTempFile, 
         .ok_or_else(|| Failure::work(format!("{}: the format cannot hold this element type", path.display())))?;
     let mut pieces = vec![header.as_slice()];
     pieces.extend(tensors.iter().map(|each| each.tensor.as_bytes()));
-    write_pieces(path, &pieces)
+    write_pieces(path, &pieces, |n_bytes| progress.step(n_bytes as u64))
 }
 
-fn write_pieces(path: &Path, pieces: &[&[u8]]) -> Result<NamedTempFile, Failure> {
+/// A temporary file with these contents; `written` hears of every part.
+fn write_pieces(path: &Path, pieces: &[&[u8]], written: impl Fn(usize)) -> Result<NamedTempFile, Failure> {
     let failed = |error: std::io::Error| Failure::file(path, &error);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".poolgrad-").suffix(".tmp");
@@ -123,8 +129,9 @@ fn write_pieces(path: &Path, pieces: &[&[u8]]) -> Result<NamedTempFile, Failure>
     }
     let mut file = builder.tempfile_in(folder_of(path)).map_err(failed)?;
     let mut writer = BufWriter::new(file.as_file_mut());
-    for piece in pieces {
-        writer.write_all(piece).map_err(failed)?;
+    for part in pieces.iter().flat_map(|piece| piece.chunks(PART_BYTES)) {
+        writer.write_all(part).map_err(failed)?;
+        written(part.len());
     }
     writer.flush().map_err(failed)?;
     drop(writer);

@@ -65,9 +65,11 @@ impl AxisWindows {
         match self.rule {
             Rule::Fixed { kernel_size, stride, padding, dilation } => {
                 let start = o as i64 * stride - padding;
-                // The taps before the input, and those from its end on, are padding.
-                let before = if start < 0 { (-start + dilation - 1) / dilation } else { 0 };
-                let behind = (self.input as i64 - start + dilation - 1) / dilation;
+                // The taps before the input, and those from its end on, are padding. Windows are computed for every
+                // output, and divisions would be most of the cost, so they are kept for dilated ones.
+                let taps_in = |len: i64| if dilation == 1 { len } else { (len + dilation - 1) / dilation };
+                let before = if start < 0 { taps_in(-start) } else { 0 };
+                let behind = taps_in(self.input as i64 - start);
                 let count = kernel_size.min(behind) - before;
                 Window {
                     first: (start + before * dilation) as usize,

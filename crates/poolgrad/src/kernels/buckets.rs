@@ -37,7 +37,7 @@ impl Buckets {
         let output_len = geometry.output_len();
         // The list holds places within a chunk as 32 bits, so that it is half as long as with whole offsets.
         let chunk_len = output_len.div_ceil(2 * n_workers).clamp(1, u32::MAX as usize);
-        let partition = partition.one_plane_at_a_time();
+        let partition = partition.one_group_at_a_time();
         Self { partition, n_chunks: output_len.div_ceil(chunk_len), chunk_len, output_len }
     }
 
@@ -52,7 +52,7 @@ impl Buckets {
     }
 
     fn n_counts(&self) -> usize {
-        self.n_chunks.saturating_mul(self.partition.tiles_per_plane())
+        self.n_chunks.saturating_mul(self.partition.tiles_per_group())
     }
 
     fn chunk(&self, chunk: usize) -> Range<usize> {
@@ -70,9 +70,9 @@ impl Buckets {
         let mut shared = Scratch::new(shared);
         let list: &[AtomicU32] = shared.row(self.output_len);
         let counts: &[AtomicU64] = shared.row(self.n_counts());
-        let n_tiles = self.partition.tiles_per_plane();
+        let n_tiles = self.partition.tiles_per_group();
         let mut n_added = 0;
-        for plane in 0..self.partition.n_planes() {
+        for plane in 0..self.partition.n_groups() {
             counts.iter().for_each(|count| count.store(0, Relaxed));
             self.for_each_output(&outputs.indices, plane, crew, &|chunk, _, tile| {
                 let count = &counts[tile * self.n_chunks + chunk];
@@ -141,7 +141,7 @@ impl<T: Float, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
         let sums = &mut scratch.row::<T::Acc>(partition.flat_len())[..range.flat.len()];
         let staging = rows::staging::<T>(&mut scratch);
         let mut gradient = [T::Acc::default()];
-        let plane = range.planes.start;
+        let plane = range.groups.start;
         let part = partition.part_of(range.flat.start);
         rows::clear(sums);
         for chunk in 0..n_chunks {

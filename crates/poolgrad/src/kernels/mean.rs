@@ -11,7 +11,7 @@
 //! Traffic per input: one read (more where windows overlap, from the cache); per output: one write.
 
 use super::rows::{self, ROW, RowBuffers};
-use super::windows_max::{OutputRow, output_rows};
+use super::windows::output_rows;
 use crate::dtype::{Accumulator, Float};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
@@ -30,7 +30,7 @@ impl<'a, T: Float> Mean<'a, T> {
 
     /// The scratch bytes of one worker.
     pub(crate) fn bytes() -> usize {
-        2 * booked::<T::Acc>(ROW) + RowBuffers::<T>::bytes(ROW) + booked::<T>(ROW)
+        3 * booked::<T::Acc>(ROW) + RowBuffers::<T>::bytes(ROW) + booked::<T>(ROW)
     }
 }
 
@@ -39,41 +39,52 @@ impl<T: Float> TileKernel<T, T> for Mean<'_, T> {
     fn fill(&self, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
         let range = tile.range();
         let columns = scratch.row::<T::Acc>(ROW);
+        let sums = scratch.row::<T::Acc>(ROW);
         let means = scratch.row::<T::Acc>(ROW);
         let mut buffers = RowBuffers::new(&mut scratch, ROW);
         let staging = rows::staging(&mut scratch);
-        for plane in range.planes {
+        let axis = &self.geometry.axes[2];
+        for group in range.groups {
+            let width = self.input.width_of(group);
+            let sums = &mut sums[..width];
             output_rows(
                 &self.geometry,
                 range.flat.clone(),
+                ROW / width,
                 #[inline(always)]
                 |row| {
-                    let n_rows = row.d.count as u64 * row.h.count as u64;
-                    let mut sum = T::Acc::ZERO;
                     row.for_each_span(
-                        &self.geometry.axes[2],
+                        axis,
+                        ROW / width,
                         #[inline(always)]
                         |outputs, span| {
-                            let sums = &mut columns[..span.len()];
-                            rows::clear(sums);
-                            for flat in row.input_rows(&self.geometry) {
-                                let input = self.input.row(plane, flat + span.start..flat + span.end);
-                                rows::add(sums, buffers.widen(input));
+                            let columns = &mut columns[..span.len() * width];
+                            rows::clear(columns);
+                            for i in 0..row.n_rows() {
+                                let flat = row.input_row(&self.geometry, i);
+                                let input = self.input.row(group, flat + span.start..flat + span.end);
+                                rows::add(columns, buffers.widen(input));
                             }
                             for ow in outputs {
-                                let window = self.geometry.axes[2].window(ow);
+                                let window = axis.window(ow);
+                                // A window that began in the span before goes on from its sums.
                                 if span.start <= window.first {
-                                    sum = T::Acc::ZERO;
+                                    rows::clear(sums);
                                 }
-                                for w in window.first.max(span.start)..(window.last() + 1).min(span.end) {
-                                    sum += sums[w - span.start];
+                                let taps = window.first.max(span.start)..(window.last() + 1).min(span.end);
+                                let taps = (taps.start - span.start) * width..(taps.end - span.start) * width;
+                                for column in columns[taps].chunks_exact(width) {
+                                    rows::add(sums, column);
                                 }
-                                means[ow - row.w.start] = sum / T::Acc::from_count(n_rows * window.count as u64);
+                                let count = T::Acc::from_count(row.n_rows() * window.count as u64);
+                                let at = (ow - row.w.start) * width;
+                                for (mean, &sum) in means[at..at + width].iter_mut().zip(&*sums) {
+                                    *mean = sum / count;
+                                }
                             }
                         },
                     );
-                    let OutputRow { w, flat, .. } = row;
-                    rows::store(&mut tile.first, (plane, *flat), &means[..w.len()], staging);
+                    rows::store(&mut tile.first, (group, row.flat), &means[..row.w.len() * width], staging);
                 },
             );
         }

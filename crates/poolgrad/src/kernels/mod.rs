@@ -12,11 +12,13 @@ mod rows;
 mod scatter;
 mod spread;
 mod sweep;
+mod windows;
 mod windows_max;
 
 pub(crate) use buckets::Buckets;
 pub(crate) use mean::Mean;
 pub(crate) use outputs::Outputs;
+pub(crate) use rows::WIDEST;
 pub(crate) use scatter::Scatter;
 pub(crate) use spread::Spread;
 pub(crate) use sweep::{Sweep, SweepShape};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::rows::{ROW, RowBuffers};
+use super::rows::{ROW, RowBuffers, WIDEST};
 use crate::dtype::{Accumulator, Float, Index};
 use crate::exec::{Crew, Queue, Scratch, booked};
 use crate::geometry::Geometry;
@@ -16,38 +16,40 @@ pub(crate) struct Outputs<'a, T, I> {
     pub(crate) indices: Source<'a, I>,
 }
 
-/// Sums of part of one plane, and buffers for the rows of outputs that are added to them.
+/// Sums of part of one group, and buffers for the rows of outputs that are added to them.
 pub(super) struct Lane<'s, T: Float, I> {
-    pub(super) plane: usize,
+    pub(super) group: usize,
     pub(super) sums: &'s mut [T::Acc],
     gradients: RowBuffers<'s, T>,
     indices: &'s mut [I],
 }
 
 impl<'s, T: Float, I: Index> Lane<'s, T, I> {
-    /// A lane of `len` sums.
+    /// A lane of `len` sums, and one place more than they belong to (see [`add_channels_at`]).
     #[inline(always)]
     pub(super) fn new(scratch: &mut Scratch<'s>, len: usize) -> Self {
-        Self {
-            plane: 0,
-            sums: scratch.row(len),
-            gradients: RowBuffers::new(scratch, ROW),
-            indices: scratch.row(ROW),
-        }
+        let sums = scratch.row(len + WIDEST);
+        Self { group: 0, sums, gradients: RowBuffers::new(scratch, ROW), indices: scratch.row(ROW) }
     }
 
     /// The scratch bytes of a lane.
     pub(super) fn bytes(len: usize) -> usize {
-        booked::<T::Acc>(len) + RowBuffers::<T>::bytes(ROW) + booked::<I>(ROW)
+        booked::<T::Acc>(len.saturating_add(WIDEST)) + RowBuffers::<T>::bytes(ROW) + booked::<I>(ROW)
     }
 }
 
 impl<T: Float, I: Index> Outputs<'_, T, I> {
+    /// The channels of group `group`.
+    #[inline(always)]
+    pub(super) fn width_of(&self, group: usize) -> usize {
+        self.indices.width_of(group)
+    }
+
     /// Adds the outputs at flat offsets `flat`, in ascending order, to those sums of each lane that their indices
-    /// point to, where sums begin at flat offset `first` and there are `len` of them; returns how many it added.
+    /// point to, where sums begin at flat offset `first` and are those of `len` places; returns how many it added.
     ///
     /// Neighbouring windows often share their maximum, so that each addition waits for the one before it. Two lanes
-    /// are therefore worked side by side: their planes are independent.
+    /// of single planes are therefore worked side by side: they are independent, as the channels of a group are.
     #[inline(always)]
     pub(super) fn add(
         &self,
@@ -61,16 +63,23 @@ impl<T: Float, I: Index> Outputs<'_, T, I> {
             // A row is cut where a run of either tensor ends.
             let left = |run_len: usize| run_len - start % run_len;
             let runs = left(self.grad_output.run_len()).min(left(self.indices.run_len()));
-            let row = start..start + (flat.end - start).min(runs).min(ROW);
+            let width = self.width_of(lanes[0].group);
+            let row = start..start + (flat.end - start).min(runs).min(ROW / width);
             start = row.end;
             match lanes {
                 [lane] => {
-                    let (indices, gradients) = self.load(lane.plane, row, (&mut lane.gradients, lane.indices));
-                    n_added += add_at((first, &mut lane.sums[..len]), indices, gradients);
+                    let (indices, gradients) = self.load(lane.group, row, (&mut lane.gradients, lane.indices));
+                    n_added += match width {
+                        1 => add_at((first, &mut lane.sums[..len]), indices, gradients),
+                        _ => {
+                            let sums = &mut lane.sums[..(len + 1) * width];
+                            add_channels_at((first, sums), width, indices, gradients)
+                        }
+                    };
                 }
                 [one, two] => {
-                    let a = self.load(one.plane, row.clone(), (&mut one.gradients, one.indices));
-                    let b = self.load(two.plane, row, (&mut two.gradients, two.indices));
+                    let a = self.load(one.group, row.clone(), (&mut one.gradients, one.indices));
+                    let b = self.load(two.group, row, (&mut two.gradients, two.indices));
                     n_added += add_both_at(first, (&mut one.sums[..len], a), (&mut two.sums[..len], b));
                 }
                 _ => unreachable!("one lane or two"),
@@ -82,17 +91,18 @@ impl<T: Float, I: Index> Outputs<'_, T, I> {
     #[inline(always)]
     fn load<'b>(
         &self,
-        plane: usize,
+        group: usize,
         row: Range<usize>,
         (gradients, indices): (&'b mut RowBuffers<'_, T>, &'b mut [I]),
     ) -> (&'b [I], &'b [T::Acc])
     where
         Self: 'b,
     {
-        (self.indices.row(plane, row.clone()).load(indices), gradients.widen(self.grad_output.row(plane, row)))
+        (self.indices.row(group, row.clone()).load(indices), gradients.widen(self.grad_output.row(group, row)))
     }
 
-    /// The plane and flat offset of the first index, in row-major order, that lies outside its volume.
+    /// The plane and flat offset of the first index, in row-major order, that lies outside its volume. Outputs must be
+    /// in groups of one plane.
     pub(crate) fn find_bad_index(&self, geometry: &Geometry, crew: &mut Crew<'_>) -> Option<(usize, usize)> {
         let (volume, len) = (geometry.input_len(), geometry.output_len());
         let indices = &self.indices;
@@ -137,6 +147,30 @@ fn add_one<A: Accumulator, I: Index>((first, sums): (usize, &mut [A]), index: I,
 fn add_at<A: Accumulator, I: Index>((first, sums): (usize, &mut [A]), indices: &[I], gradients: &[A]) -> u64 {
     let outputs = indices.iter().zip(gradients);
     outputs.map(|(&index, &gradient)| add_one((first, sums), index, gradient)).sum()
+}
+
+/// As [`add_at`], where each place has `width` channels, each with an index of its own.
+///
+/// Channels-last planes are worked on in small parts, and many an output around one turns out to belong to the next:
+/// as good as random, so nothing is branched on. What belongs elsewhere goes to one place behind the others, whose sums
+/// mean nothing.
+#[inline(always)]
+fn add_channels_at<A: Accumulator, I: Index>(
+    (first, sums): (usize, &mut [A]),
+    width: usize,
+    indices: &[I],
+    gradients: &[A],
+) -> u64 {
+    let len = sums.len() / width - 1;
+    let mut n_added = 0;
+    for (indices, gradients) in indices.chunks_exact(width).zip(gradients.chunks_exact(width)) {
+        for (c, (&index, &gradient)) in indices.iter().zip(gradients).enumerate() {
+            let place = index.offset().wrapping_sub(first);
+            sums[place.min(len) * width + c] += gradient;
+            n_added += u64::from(place < len);
+        }
+    }
+    n_added
 }
 
 #[inline(always)]

@@ -10,6 +10,9 @@ use crate::tensor::raw::{OutTile, Row};
 /// the first-level cache.
 pub(crate) const ROW: usize = 1024;
 
+/// The most channels that are worked on together, so that a row still has a few places.
+pub(crate) const WIDEST: usize = ROW / 8;
+
 /// Sets every element to +0.0.
 #[inline(always)]
 pub(crate) fn clear<A: Accumulator>(row: &mut [A]) {
@@ -55,26 +58,28 @@ impl<'s, T: Float> RowBuffers<'s, T> {
     }
 }
 
-/// Rounds `wide` once and writes it at the flat offsets of `plane` that begin with `flat`.
+/// Rounds `wide` once and writes it at the flat offsets of `group` that begin with `flat`.
 ///
 /// `staging` holds rounded elements on their way to memory that cannot be rounded into directly.
 #[inline(always)]
 pub(crate) fn store<T: Float>(
     out: &mut OutTile<'_, T>,
-    (plane, flat): (usize, usize),
+    (group, flat): (usize, usize),
     wide: &[T::Acc],
     staging: &mut [T],
 ) {
     if let Some(elements) = T::from_wide(wide) {
-        return out.write(plane, flat, elements);
+        return out.write(group, flat, elements);
     }
-    if let Some(row) = out.row_mut(plane, flat..flat + wide.len()) {
+    let width = out.width_of(group);
+    if let Some(row) = out.row_mut(group, flat..flat + wide.len() / width) {
         return T::narrow(wide, row);
     }
-    for (i, wide) in wide.chunks(staging.len()).enumerate() {
+    let places = staging.len() / width;
+    for (i, wide) in wide.chunks(places * width).enumerate() {
         let elements = &mut staging[..wide.len()];
         T::narrow(wide, elements);
-        out.write(plane, flat + i * ROW, elements);
+        out.write(group, flat + i * places, elements);
     }
 }
 

@@ -21,26 +21,25 @@ use super::rows::{self, ROW};
 use crate::dtype::{Float, Index};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
-use crate::tensor::partition::Partition;
 use crate::tensor::raw::Tile;
 
 /// The outputs, their windows, and the count of outputs that were added.
 pub(crate) struct Scatter<'a, T: Float, I: Index> {
     outputs: Outputs<'a, T, I>,
     geometry: Geometry,
-    flat_len: usize,
+    sums_len: usize,
     n_added: AtomicU64,
 }
 
 impl<'a, T: Float, I: Index> Scatter<'a, T, I> {
-    /// A scatter into tiles of at most `flat_len` elements a plane.
-    pub(crate) fn new(outputs: Outputs<'a, T, I>, geometry: Geometry, flat_len: usize) -> Self {
-        Self { outputs, geometry, flat_len, n_added: AtomicU64::new(0) }
+    /// A scatter into tiles of at most `sums_len` elements a group.
+    pub(crate) fn new(outputs: Outputs<'a, T, I>, geometry: Geometry, sums_len: usize) -> Self {
+        Self { outputs, geometry, sums_len, n_added: AtomicU64::new(0) }
     }
 
     /// The scratch bytes of one worker.
-    pub(crate) fn bytes(partition: &Partition) -> usize {
-        Lane::<T, I>::bytes(partition.flat_len()) + booked::<T>(ROW)
+    pub(crate) fn bytes(sums_len: usize) -> usize {
+        Lane::<T, I>::bytes(sums_len) + booked::<T>(ROW)
     }
 
     /// The number of outputs that were added.
@@ -54,18 +53,19 @@ impl<T: Float, I: Index> TileKernel<T, I> for Scatter<'_, T, I> {
     fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let range = tile.range();
         let (first, len) = (range.flat.start, range.flat.len());
-        let mut lane = [Lane::new(&mut scratch, self.flat_len)];
+        let mut lane = [Lane::new(&mut scratch, self.sums_len)];
         let staging = rows::staging(&mut scratch);
         let reaching = OutputsReaching::new(&self.geometry, &range.flat);
         let mut n_added = 0;
-        for plane in range.planes {
-            lane[0].plane = plane;
-            rows::clear(&mut lane[0].sums[..len]);
+        for group in range.groups {
+            lane[0].group = group;
+            let n_sums = len * self.outputs.width_of(group);
+            rows::clear(&mut lane[0].sums[..n_sums]);
             reaching.for_each_range(
                 #[inline(always)]
                 |flat| n_added += self.outputs.add(flat, (first, len), &mut lane),
             );
-            rows::store(&mut tile.first, (plane, first), &lane[0].sums[..len], staging);
+            rows::store(&mut tile.first, (group, first), &lane[0].sums[..n_sums], staging);
         }
         self.n_added.fetch_add(n_added, Ordering::Relaxed);
     }

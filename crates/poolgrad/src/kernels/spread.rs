@@ -23,7 +23,6 @@ use super::rows::{self, ROW, RowBuffers};
 use crate::dtype::{Accumulator, Float};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{Geometry, Window};
-use crate::tensor::partition::Partition;
 use crate::tensor::raw::{Source, Tile};
 
 /// The elements of the depths that are gathered at a time: long enough to be written out in one go, short enough to
@@ -35,19 +34,21 @@ pub(crate) struct Spread<'a, T: Float> {
     grad_output: Source<'a, T>,
     geometry: Geometry,
     flat_len: usize,
+    width: usize,
 }
 
 impl<'a, T: Float> Spread<'a, T> {
-    /// A spread into tiles of at most `flat_len` elements a plane.
-    pub(crate) fn new(grad_output: Source<'a, T>, geometry: Geometry, flat_len: usize) -> Self {
-        Self { grad_output, geometry, flat_len }
+    /// A spread into tiles of at most `flat_len` places of groups of `width` channels.
+    pub(crate) fn new(grad_output: Source<'a, T>, geometry: Geometry, (flat_len, width): (usize, usize)) -> Self {
+        Self { grad_output, geometry, flat_len, width }
     }
 
     /// The scratch bytes of one worker.
-    pub(crate) fn bytes(geometry: &Geometry, partition: &Partition) -> usize {
-        let lens = Lens::new(geometry, partition.flat_len());
+    pub(crate) fn bytes(geometry: &Geometry, (flat_len, width): (usize, usize)) -> usize {
+        let lens = Lens::new(geometry, (flat_len, width));
         booked::<T::Acc>(lens.gathered)
             + booked::<T::Acc>(lens.row)
+            + booked::<T::Acc>(ROW)
             + RowBuffers::<T>::bytes(ROW)
             + booked::<T>(ROW)
     }
@@ -62,11 +63,11 @@ struct Lens {
 }
 
 impl Lens {
-    fn new(geometry: &Geometry, flat_len: usize) -> Self {
+    fn new(geometry: &Geometry, (flat_len, width): (usize, usize)) -> Self {
         let [_, n_h, n_w] = geometry.input();
-        let depth = flat_len.min(n_h * n_w);
-        let gathered = flat_len.min((GATHERED / depth).max(1) * depth);
-        Self { gathered, row: flat_len.min(n_w) }
+        let depth = flat_len.min(n_h * n_w) * width;
+        let gathered = (flat_len * width).min((GATHERED / depth).max(1) * depth);
+        Self { gathered, row: flat_len.min(n_w) * width }
     }
 }
 
@@ -74,15 +75,18 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
     #[inline(always)]
     fn fill(&self, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
         let range = tile.range();
-        let lens = Lens::new(&self.geometry, self.flat_len);
+        let lens = Lens::new(&self.geometry, (self.flat_len, self.width));
         let gathered = scratch.row::<T::Acc>(lens.gathered);
-        let wide = scratch.row::<T::Acc>(lens.row);
-        let mut buffers = RowBuffers::new(&mut scratch, ROW);
+        let mut rows = Rows {
+            wide: scratch.row(lens.row),
+            shares: scratch.row(ROW),
+            buffers: RowBuffers::new(&mut scratch, ROW),
+        };
         let staging = rows::staging(&mut scratch);
         let block = Block::new(&self.geometry, &range.flat);
-        let depth_len = block.h.len() * block.w.len();
-        let wide = &mut wide[..block.w.len()];
-        for plane in range.planes {
+        for group in range.groups {
+            let width = self.grad_output.width_of(group);
+            let depth_len = block.h.len() * block.w.len() * width;
             let mut flat = range.flat.start;
             let mut n_gathered = 0;
             let mut reaching = 0..0;
@@ -91,7 +95,7 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
                 let at = n_gathered * depth_len;
                 if reaching != before {
                     let sums = &mut gathered[at..at + depth_len];
-                    self.sum_depth((plane, reaching.clone()), &block, (sums, wide), &mut buffers);
+                    self.sum_depth((group, reaching.clone()), &block, sums, &mut rows);
                 } else if n_gathered > 0 {
                     gathered.copy_within(at - depth_len..at, at);
                 } else {
@@ -102,8 +106,8 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
                 n_gathered += 1;
                 if (n_gathered + 1) * depth_len > gathered.len() || d + 1 == block.d.end {
                     let done = &gathered[..n_gathered * depth_len];
-                    rows::store(&mut tile.first, (plane, flat), done, staging);
-                    flat += done.len();
+                    rows::store(&mut tile.first, (group, flat), done, staging);
+                    flat += done.len() / width;
                     n_gathered = 0;
                 }
             }
@@ -116,18 +120,18 @@ impl<T: Float> Spread<'_, T> {
     #[inline(always)]
     fn sum_depth(
         &self,
-        (plane, reaching): (usize, Range<usize>),
+        (group, reaching): (usize, Range<usize>),
         block: &Block,
-        (sums, wide): (&mut [T::Acc], &mut [T::Acc]),
-        buffers: &mut RowBuffers<'_, T>,
+        sums: &mut [T::Acc],
+        rows: &mut Rows<'_, T>,
     ) {
         let [axis_d, axis_h, _] = self.geometry.axes;
         rows::clear(sums);
         for od in reaching {
             for oh in axis_h.reaching(block.h.clone()) {
                 let window = axis_h.window(oh);
-                let n_rows = axis_d.window(od).count as u64 * window.count as u64;
-                self.widen_row((plane, od, oh), n_rows, (&block.w, wide), buffers);
+                let row = OutputRow { group, od, oh, n_rows: axis_d.window(od).count as u64 * window.count as u64 };
+                let wide = self.widen_row(&row, &block.w, rows);
                 let h = within(window, &block.h);
                 for row in sums[(h.start - block.h.start) * wide.len()..].chunks_exact_mut(wide.len()).take(h.len())
                 {
@@ -139,32 +143,55 @@ impl<T: Float> Spread<'_, T> {
 
     /// Steps 1 and 2: one output row's shares, added up along the part `w` of an input row.
     #[inline(always)]
-    fn widen_row(
-        &self,
-        (plane, od, oh): (usize, usize, usize),
-        n_rows: u64,
-        (w, wide): (&Range<usize>, &mut [T::Acc]),
-        buffers: &mut RowBuffers<'_, T>,
-    ) {
+    fn widen_row<'r>(&self, output: &OutputRow, w: &Range<usize>, rows: &'r mut Rows<'_, T>) -> &'r [T::Acc] {
         let axis = self.geometry.axes[2];
         let [_, n_h, n_w] = self.geometry.output();
-        let row = (od * n_h + oh) * n_w;
+        let row = (output.od * n_h + output.oh) * n_w;
+        let width = self.grad_output.width_of(output.group);
+        let Rows { wide, shares, buffers } = rows;
+        let (wide, shares) = (&mut wide[..w.len() * width], &mut shares[..width]);
         rows::clear(wide);
         let Range { mut start, end } = axis.reaching(w.clone());
         while start < end {
-            let part = start..end.min(start + ROW);
-            let gradients = buffers.widen(self.grad_output.row(plane, row + part.start..row + part.end));
-            for (ow, &gradient) in part.clone().zip(gradients) {
+            let part = start..end.min(start + ROW / width);
+            let source = self.grad_output.row(output.group, row + part.start..row + part.end);
+            let gradients = buffers.widen(source);
+            for (ow, gradients) in part.clone().zip(gradients.chunks_exact(width)) {
                 let window = axis.window(ow);
-                let share = gradient / T::Acc::from_count(n_rows * window.count as u64);
+                let count = T::Acc::from_count(output.n_rows * window.count as u64);
                 let taps = within(window, w);
-                for sum in &mut wide[taps.start - w.start..taps.end - w.start] {
-                    *sum += share;
+                let sums = &mut wide[(taps.start - w.start) * width..(taps.end - w.start) * width];
+                if let &[gradient] = gradients {
+                    let share = gradient / count;
+                    sums.iter_mut().for_each(|sum| *sum += share);
+                    continue;
                 }
+                for (share, &gradient) in shares.iter_mut().zip(gradients) {
+                    *share = gradient / count;
+                }
+                sums.chunks_exact_mut(width).for_each(|sums| rows::add(sums, shares));
             }
             start = part.end;
         }
+        wide
     }
+}
+
+/// Scratch rows of a tile.
+struct Rows<'s, T: Float> {
+    /// One output row, widened.
+    wide: &'s mut [T::Acc],
+    /// The shares of one place, for each channel.
+    shares: &'s mut [T::Acc],
+    buffers: RowBuffers<'s, T>,
+}
+
+/// One row of outputs of one group, and the rows of a window in it.
+struct OutputRow {
+    group: usize,
+    od: usize,
+    oh: usize,
+    n_rows: u64,
 }
 
 /// The part of a window without gaps that lies in `range`; empty at `range.start` if there is none.

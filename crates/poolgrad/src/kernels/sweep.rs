@@ -40,32 +40,39 @@ pub(crate) struct SweepShape {
     /// How many places of outputs are added at a time, and the most slices that their windows reach.
     step: usize,
     held: usize,
+    /// The channels of a group.
+    width: usize,
 }
 
 impl SweepShape {
     /// A sweep that holds about `most` sums, if it can: windows of a single place may reach more.
-    pub(crate) fn new(geometry: &Geometry, most: usize) -> Self {
+    pub(crate) fn new(geometry: &Geometry, width: usize, most: usize) -> Self {
         let (input, output) = (geometry.input(), geometry.output());
         // The slowest axis that has more than one place; a single place of output would have to span them all.
         let i = (0..2).find(|&i| input[i] > 1 || output[i] > 1).unwrap_or(2);
         let after = |sizes: [usize; 3]| sizes[i + 1..].iter().product::<usize>();
         let (axis, slice_len) = (geometry.axes[i], after(input));
         let mut step = 1;
-        while step < axis.output() && axis.most_covered(2 * step).saturating_mul(slice_len) <= most {
+        while step < axis.output() && axis.most_covered(2 * step).saturating_mul(slice_len * width) <= most {
             step *= 2;
         }
         let held = if step >= axis.output() { axis.input() } else { axis.most_covered(step) };
-        Self { axis, slice_len, output_slice_len: after(output), step, held }
+        Self { axis, slice_len, output_slice_len: after(output), step, held, width }
     }
 
     /// A sweep that holds whole planes.
-    pub(crate) fn whole(geometry: &Geometry) -> Self {
-        Self::new(geometry, usize::MAX)
+    pub(crate) fn whole(geometry: &Geometry, width: usize) -> Self {
+        Self::new(geometry, width, usize::MAX)
     }
 
     /// The sums that one lane holds.
     pub(crate) fn sums_len(&self) -> usize {
-        self.held.saturating_mul(self.slice_len)
+        self.held.saturating_mul(self.slice_len).saturating_mul(self.width)
+    }
+
+    /// Single planes are swept two at a time; the channels of a wider group are independent of each other anyway.
+    fn n_lanes(&self) -> usize {
+        if self.width == 1 { 2 } else { 1 }
     }
 
     /// The unit that tiles must not cut.
@@ -75,7 +82,8 @@ impl SweepShape {
 
     /// The scratch bytes of one worker.
     pub(crate) fn bytes<T: Float, I: Index>(&self) -> usize {
-        (2 * Lane::<T, I>::bytes(self.sums_len())).saturating_add(booked::<T>(rows::ROW))
+        let lanes = Lane::<T, I>::bytes(self.sums_len()).saturating_mul(2);
+        lanes.saturating_add(booked::<T>(rows::ROW))
     }
 }
 
@@ -101,26 +109,27 @@ impl<T: Float, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
     #[inline(always)]
     fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let range = tile.range();
-        let len = self.shape.sums_len();
-        let mut lanes = [Lane::new(&mut scratch, len), Lane::new(&mut scratch, len)];
+        let (len, n_lanes) = (self.shape.sums_len(), self.shape.n_lanes());
+        let mut lanes =
+            std::array::from_fn::<_, 2, _>(|i| Lane::new(&mut scratch, if i < n_lanes { len } else { 0 }));
         let staging = rows::staging(&mut scratch);
         let slices = range.flat.start / self.shape.slice_len..range.flat.end / self.shape.slice_len;
         let mut n_added = 0;
-        let mut plane = range.planes.start;
-        while plane < range.planes.end {
-            let n_lanes = (range.planes.end - plane).min(2);
-            for (lane, plane) in lanes.iter_mut().zip(plane..) {
-                lane.plane = plane;
+        let mut group = range.groups.start;
+        while group < range.groups.end {
+            let n_lanes = n_lanes.min(range.groups.end - group);
+            for (lane, group) in lanes.iter_mut().zip(group..) {
+                lane.group = group;
             }
             n_added += self.sweep(slices.clone(), &mut lanes[..n_lanes], (&mut tile.first, staging));
-            plane += n_lanes;
+            group += n_lanes;
         }
         self.n_added.fetch_add(n_added, Ordering::Relaxed);
     }
 }
 
 impl<T: Float, I: Index> Sweep<'_, T, I> {
-    /// Fills `slices` of the planes of all lanes; returns how many outputs it added.
+    /// Fills `slices` of the groups of all lanes; returns how many outputs it added.
     #[inline(always)]
     fn sweep(
         &self,
@@ -129,6 +138,7 @@ impl<T: Float, I: Index> Sweep<'_, T, I> {
         (out, staging): (&mut OutTile<'_, T>, &mut [T]),
     ) -> u64 {
         let SweepShape { axis, slice_len, output_slice_len, step, .. } = self.shape;
+        let sums_per_slice = slice_len * self.outputs.width_of(lanes[0].group);
         // The slices whose sums are held, the first of them at the front.
         let mut held = slices.start..slices.start;
         let mut n_added = 0;
@@ -141,7 +151,7 @@ impl<T: Float, I: Index> Sweep<'_, T, I> {
             self.release(&mut held, start.min(slices.end), lanes, (out, staging));
             for lane in &mut *lanes {
                 let (from, to) = (held.len(), stop.saturating_sub(held.start));
-                rows::clear(&mut lane.sums[from * slice_len..to.max(from) * slice_len]);
+                rows::clear(&mut lane.sums[from * sums_per_slice..to.max(from) * sums_per_slice]);
             }
             held.end = held.end.max(stop);
             let outputs = first * output_slice_len..last * output_slice_len;
@@ -162,19 +172,20 @@ impl<T: Float, I: Index> Sweep<'_, T, I> {
         (out, staging): (&mut OutTile<'_, T>, &mut [T]),
     ) {
         let slice_len = self.shape.slice_len;
+        let sums_per_slice = slice_len * self.outputs.width_of(lanes[0].group);
         while held.start < start {
             if held.start == held.end {
                 // No window reaches these slices.
                 held.end = start.min(held.start + self.shape.held);
                 for lane in &mut *lanes {
-                    rows::clear(&mut lane.sums[..held.len() * slice_len]);
+                    rows::clear(&mut lane.sums[..held.len() * sums_per_slice]);
                 }
             }
             let n_done = start.min(held.end) - held.start;
             for lane in &mut *lanes {
-                let done = &lane.sums[..n_done * slice_len];
-                rows::store(out, (lane.plane, held.start * slice_len), done, staging);
-                lane.sums.copy_within(n_done * slice_len..held.len() * slice_len, 0);
+                let done = &lane.sums[..n_done * sums_per_slice];
+                rows::store(out, (lane.group, held.start * slice_len), done, staging);
+                lane.sums.copy_within(n_done * sums_per_slice..held.len() * sums_per_slice, 0);
             }
             held.start += n_done;
         }

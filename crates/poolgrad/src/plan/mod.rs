@@ -7,7 +7,7 @@ mod run;
 mod select;
 
 pub use explain::Explanation;
-pub use options::PlanOptions;
+pub use options::{BadIndices, PlanOptions};
 
 pub(crate) use check::output_shape;
 
@@ -130,7 +130,8 @@ impl Plan {
     /// # Errors
     /// [`Error::WrongOperands`], [`Error::NotAsPlanned`], [`Error::Misaligned`], [`Error::Aliased`] and
     /// [`Error::WorkspaceTooSmall`], before anything is written. [`Error::IndexOutOfRange`] for the first index in row-major order that does not
-    /// point into the volume; the elements of `grad_input` are then unspecified, and nothing outside it is touched.
+    /// point into the volume, unless [`PlanOptions::bad_indices`] says otherwise; the elements of `grad_input` are then
+    /// unspecified, and nothing outside it is touched.
     pub fn execute(
         &self,
         operands: Operands<TensorView<'_>, TensorViewMut<'_>>,

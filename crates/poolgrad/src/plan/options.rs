@@ -1,11 +1,22 @@
-//! Wishes about how a plan runs; none of them changes a result.
+//! Wishes about how a plan runs.
 
 use crate::simd::Isa;
 
+/// What becomes of an index that does not point into its volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BadIndices {
+    /// Execution ends with [`Error::IndexOutOfRange`](crate::Error::IndexOutOfRange).
+    #[default]
+    Refuse,
+    /// Its gradient is left out, as if it were zero: for programs written for devices that do so.
+    Drop,
+}
+
 /// How a plan should run. The default lets the library choose everything.
 ///
-/// No option changes a bit of any result: they exist for tests, for measurements, and for programs that share the
-/// machine.
+/// No option changes a bit of the result of an execution that succeeds by default: they exist for tests, for
+/// measurements, and for programs that share the machine. [`PlanOptions::bad_indices`] gives a result to executions
+/// that by default have none.
 ///
 /// # Examples
 /// ```
@@ -19,6 +30,7 @@ pub struct PlanOptions {
     pub(super) kernel: Option<String>,
     pub(super) tile_elements: Option<usize>,
     pub(super) streaming: Option<bool>,
+    pub(super) bad_indices: BadIndices,
 }
 
 impl PlanOptions {
@@ -54,6 +66,38 @@ impl PlanOptions {
     #[must_use]
     pub fn streaming(mut self, streaming: bool) -> Self {
         self.streaming = Some(streaming);
+        self
+    }
+
+    /// What becomes of an index that does not point into its volume. By default it is refused.
+    ///
+    /// # Examples
+    /// ```
+    /// use poolgrad::{AdaptiveMaxPool, BadIndices, DType, Direction, Operands, Plan, PlanOptions};
+    /// use poolgrad::{TensorDesc, TensorView, TensorViewMut};
+    ///
+    /// let (grad_output, indices) = ([1.0f32, 2.0], [6i64, 3]);
+    /// let mut grad_input = [f32::NAN; 4];
+    /// let plan = Plan::with_options(
+    ///     &AdaptiveMaxPool::new_2d([1, 2]).spec(Direction::Gradient),
+    ///     &Operands::Scatter {
+    ///         grad_output: TensorDesc::contiguous(DType::F32, [1, 1, 2])?,
+    ///         indices: TensorDesc::contiguous(DType::I64, [1, 1, 2])?,
+    ///         grad_input: TensorDesc::contiguous(DType::F32, [1, 2, 2])?,
+    ///     },
+    ///     &PlanOptions::default().bad_indices(BadIndices::Drop),
+    /// )?;
+    /// plan.run(Operands::Scatter {
+    ///     grad_output: TensorView::new(&grad_output, [1, 1, 2])?,
+    ///     indices: TensorView::new(&indices, [1, 1, 2])?,
+    ///     grad_input: TensorViewMut::new(&mut grad_input, [1, 2, 2])?,
+    /// })?;
+    /// assert_eq!(grad_input, [0.0, 0.0, 0.0, 2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn bad_indices(mut self, bad_indices: BadIndices) -> Self {
+        self.bad_indices = bad_indices;
         self
     }
 }

@@ -1,14 +1,14 @@
 //! Executing a plan: from views to typed tensors to the chosen kernel.
 
-use super::select::{Kernel, Way};
+use super::options::BadIndices;
+use super::select::{Choice, Kernel, Way};
 use super::{Plan, TypedTask};
 use crate::dtype::{Element, Float, Index};
 use crate::error::Error;
 use crate::exec::{Crew, TileKernel, run_tiles};
 use crate::kernels::{Buckets, Mean, Outputs, Scatter, Spread, Sweep, WindowsMax};
 use crate::spec::Operands;
-use crate::tensor::partition::Partition;
-use crate::tensor::raw::{Source, Target};
+use crate::tensor::raw::{Cut, Source, Target};
 use crate::tensor::{TensorView, TensorViewMut};
 
 /// A plan with its tensors and workspace, which have been compared with what was planned.
@@ -34,27 +34,44 @@ impl TypedTask for Run<'_, '_> {
         let geometry = plan.checked.geometry;
         match operands {
             Operands::Pool { input, output } if choice.way.kernel == Kernel::MeanRows => {
-                plan.fill::<T, T>(&Mean::new(plan.source(&input), geometry), (output, None), &mut crew);
+                plan.fill::<T, T>(
+                    &Mean::new(plan.source(&input, choice.way.width), geometry),
+                    (output, None),
+                    &mut crew,
+                );
             }
             Operands::Pool { input, output } => {
-                plan.fill::<T, I>(&WindowsMax::new(plan.source(&input), geometry), (output, None), &mut crew);
+                plan.fill::<T, I>(
+                    &WindowsMax::new(plan.source(&input, choice.way.width), geometry),
+                    (output, None),
+                    &mut crew,
+                );
             }
             Operands::PoolWithIndices { input, output, indices } => {
-                let kernel = WindowsMax::new(plan.source(&input), geometry);
+                let kernel = WindowsMax::new(plan.source(&input, choice.way.width), geometry);
                 plan.fill::<T, I>(&kernel, (output, Some(indices)), &mut crew);
             }
             Operands::Spread { grad_output, grad_input } => {
-                let kernel = Spread::new(plan.source(&grad_output), geometry, choice.way.partition.flat_len());
+                let kernel =
+                    Spread::new(plan.source(&grad_output, choice.way.width), geometry, choice.way.tile_shape());
                 plan.fill::<T, T>(&kernel, (grad_input, None), &mut crew);
             }
             Operands::Scatter { grad_output, indices, mut grad_input } => {
-                let outputs =
-                    Outputs { grad_output: plan.source(&grad_output), indices: plan.source::<I>(&indices) };
-                if plan.scatter::<T, I>(&choice.way, &outputs, grad_input.reborrow(), (&mut crew, shared)) {
+                let outputs = |width| Outputs {
+                    grad_output: plan.source::<T>(&grad_output, width),
+                    indices: plan.source::<I>(&indices, width),
+                };
+                let Choice { way, far, bad_indices, .. } = choice;
+                if plan.scatter::<T, I>(way, &outputs(way.width), grad_input.reborrow(), (&mut crew, shared)) {
                     return Ok(());
                 }
-                plan.check_indices(&outputs, &mut crew)?;
-                plan.scatter::<T, I>(&choice.far, &outputs, grad_input, (&mut crew, shared));
+                match bad_indices {
+                    BadIndices::Refuse => plan.check_indices(&outputs(1), &mut crew)?,
+                    // Those that were not found lie outside the volume, and everything else is done.
+                    BadIndices::Drop if way.kernel.finds_far_indices() => return Ok(()),
+                    BadIndices::Drop => (),
+                }
+                plan.scatter::<T, I>(far, &outputs(far.width), grad_input, (&mut crew, shared));
             }
         }
         Ok(())
@@ -62,8 +79,8 @@ impl TypedTask for Run<'_, '_> {
 }
 
 impl Plan {
-    fn source<'a, E: Element>(&self, view: &TensorView<'a>) -> Source<'a, E> {
-        Source::new(view, self.checked.n_spatial)
+    fn source<'a, E: Element>(&self, view: &TensorView<'a>, width: usize) -> Source<'a, E> {
+        Source::new(view, self.checked.n_spatial, width)
     }
 
     /// Fills the outputs, tile by tile, with a kernel that cannot fail.
@@ -73,16 +90,16 @@ impl Plan {
         (first, second): (TensorViewMut<'_>, Option<TensorViewMut<'_>>),
         crew: &mut Crew<'_>,
     ) {
-        let target = self.target::<T, U>(self.choice.way.partition, (first, second));
+        let target = self.target::<T, U>(self.choice.way.cut(), (first, second));
         run_tiles(kernel, &target, usize::MAX, crew);
     }
 
     fn target<'a, T: Element, U: Element>(
         &self,
-        partition: Partition,
+        cut: Cut,
         outputs: (TensorViewMut<'a>, Option<TensorViewMut<'a>>),
     ) -> Target<'a, T, U> {
-        Target::new(outputs, self.checked.n_spatial, partition, self.choice.streaming)
+        Target::new(outputs, self.checked.n_spatial, cut, self.choice.streaming)
     }
 
     /// The gradient of a max pooling; whether every index was found where this way looks for it.
@@ -98,17 +115,17 @@ impl Plan {
         let n_added = match way.kernel {
             Kernel::ScatterPlanes | Kernel::ScatterSweep => {
                 let kernel = Sweep::new(*outputs, way.shape);
-                run_tiles(&kernel, &self.target(way.partition, (grad_input, None)), usize::MAX, crew);
+                run_tiles(&kernel, &self.target(way.cut(), (grad_input, None)), usize::MAX, crew);
                 kernel.n_added()
             }
             Kernel::ScatterParts => {
-                let kernel = Scatter::new(*outputs, geometry, way.partition.flat_len());
-                run_tiles(&kernel, &self.target(way.partition, (grad_input, None)), usize::MAX, crew);
+                let kernel = Scatter::new(*outputs, geometry, way.sums_len());
+                run_tiles(&kernel, &self.target(way.cut(), (grad_input, None)), usize::MAX, crew);
                 kernel.n_added()
             }
             _ => {
                 let buckets = Buckets::new(&geometry, way.partition, self.choice.n_workers);
-                let target = self.target(buckets.partition(), (grad_input, None));
+                let target = self.target(Cut { width: 1, partition: buckets.partition() }, (grad_input, None));
                 buckets.run(outputs, &target, crew, shared)
             }
         };

@@ -1,15 +1,16 @@
 //! Which kernel runs: an ordered list for each family. The first that accepts wins, and the last accepts everything.
 
 use super::check::Checked;
-use super::options::PlanOptions;
+use super::options::{BadIndices, PlanOptions};
 use crate::dtype::{DType, Float, Index};
 use crate::error::Error;
 use crate::exec::{last_level_cache_bytes, max_workers};
 use crate::geometry::Geometry;
-use crate::kernels::{Buckets, Mean, Scatter, Spread, SweepShape, WindowsMax};
+use crate::kernels::{Buckets, Mean, Scatter, Spread, SweepShape, WIDEST, WindowsMax};
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
 use crate::tensor::partition::{Partition, Wanted};
+use crate::tensor::raw::Cut;
 
 /// A way to compute an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,12 +57,19 @@ impl Kernel {
         }
     }
 
+    /// Whether a scatter finds every index that points into the volume, be it inside its window or not.
+    pub(super) fn finds_far_indices(self) -> bool {
+        matches!(self, Kernel::ScatterPlanes | Kernel::ScatterBuckets)
+    }
+
     /// Whether this kernel can, and should, compute the problem with these limits.
     fn accepts(self, geometry: &Geometry, limits: &Limits) -> bool {
         match self {
             // Whole planes need a plane that fits the cache well, and a plane for every worker.
             Kernel::ScatterPlanes => {
-                geometry.input_len() <= limits.sweep_elements() && limits.n_workers <= geometry.n_planes().max(1)
+                let n_groups = geometry.n * geometry.c.div_ceil(limits.width);
+                let plane_elements = geometry.input_len().saturating_mul(limits.width);
+                plane_elements <= limits.sweep_elements() && limits.n_workers <= n_groups.max(1)
             }
             Kernel::ScatterSweep => self.sweep_shape(geometry, limits).sums_len() <= limits.tile_elements,
             _ => true,
@@ -70,8 +78,8 @@ impl Kernel {
 
     fn sweep_shape(self, geometry: &Geometry, limits: &Limits) -> SweepShape {
         match self {
-            Kernel::ScatterPlanes => SweepShape::whole(geometry),
-            _ => SweepShape::new(geometry, limits.sweep_elements()),
+            Kernel::ScatterPlanes => SweepShape::whole(geometry, limits.width),
+            _ => SweepShape::new(geometry, limits.width, limits.sweep_elements()),
         }
     }
 }
@@ -81,6 +89,8 @@ impl Kernel {
 pub(super) struct Way {
     pub(super) kernel: Kernel,
     pub(super) partition: Partition,
+    /// The channels that are worked on together: 1, unless they are neighbours in memory.
+    pub(super) width: usize,
     /// How planes are swept, by the kernels that sweep.
     pub(super) shape: SweepShape,
 }
@@ -88,21 +98,24 @@ pub(super) struct Way {
 impl Way {
     fn new(kernel: Kernel, checked: &Checked, limits: &Limits) -> Self {
         let geometry = &checked.geometry;
+        // Sorting knows single planes only.
+        let width = if kernel == Kernel::ScatterBuckets { 1 } else { limits.width };
         let shape = kernel.sweep_shape(geometry, limits);
-        let n_planes = geometry.n_planes();
+        let n_groups = geometry.n.saturating_mul(geometry.c.div_ceil(width));
         let least_tiles = if limits.n_workers == 1 { 1 } else { limits.n_workers * TILES_PER_WORKER };
-        let wanted = Wanted { unit: 1, most: limits.tile_elements, least_tiles };
+        let tile_places = (limits.tile_elements / width).max(1);
+        let wanted = Wanted { unit: 1, most: tile_places, least_tiles };
         let plane_len = geometry.input_len();
         let wanted = match kernel {
             Kernel::ScatterPlanes => Wanted { unit: plane_len, ..wanted },
             // A sweep reads its neighbours' outputs where a plane is cut, and is at its best on two planes.
             Kernel::ScatterSweep => Wanted {
                 unit: shape.slice_len(),
-                most: limits.tile_elements.max(plane_len.saturating_mul(2)),
-                least_tiles: if n_planes < 4 * limits.n_workers {
+                most: tile_places.max(plane_len.saturating_mul(2)),
+                least_tiles: if n_groups < 4 * limits.n_workers {
                     least_tiles
                 } else {
-                    least_tiles.min(n_planes / 2)
+                    least_tiles.min(n_groups / 2)
                 },
             },
             _ => wanted,
@@ -111,19 +124,34 @@ impl Way {
             Kernel::MaxRows | Kernel::MeanRows => geometry.output(),
             _ => geometry.input(),
         };
-        Self { kernel, partition: Partition::new(n_planes, written, wanted), shape }
+        Self { kernel, partition: Partition::new(n_groups, written, wanted), width, shape }
+    }
+
+    /// How outputs are cut.
+    pub(super) fn cut(&self) -> Cut {
+        Cut { width: self.width, partition: self.partition }
+    }
+
+    /// The places and the channels of a tile, for one of its groups.
+    pub(super) fn tile_shape(&self) -> (usize, usize) {
+        (self.partition.flat_len(), self.width)
+    }
+
+    /// The sums of a tile, for one of its groups.
+    pub(super) fn sums_len(&self) -> usize {
+        self.partition.flat_len() * self.width
     }
 
     /// The bytes of scratch for each worker, and of memory that `n_workers` share.
     fn bytes<T: Float, I: Index>(&self, geometry: &Geometry, n_workers: usize) -> (usize, usize) {
         match self.kernel {
             Kernel::ScatterPlanes | Kernel::ScatterSweep => (self.shape.bytes::<T, I>(), 0),
-            Kernel::ScatterParts => (Scatter::<T, I>::bytes(&self.partition), 0),
+            Kernel::ScatterParts => (Scatter::<T, I>::bytes(self.sums_len()), 0),
             Kernel::ScatterBuckets => {
                 let buckets = Buckets::new(geometry, self.partition, n_workers);
-                (Scatter::<T, I>::bytes(&self.partition), buckets.shared_bytes())
+                (Scatter::<T, I>::bytes(self.sums_len()), buckets.shared_bytes())
             }
-            Kernel::SpreadRows => (Spread::<T>::bytes(geometry, &self.partition), 0),
+            Kernel::SpreadRows => (Spread::<T>::bytes(geometry, self.tile_shape()), 0),
             Kernel::MaxRows => (WindowsMax::<T>::bytes::<I>(), 0),
             Kernel::MeanRows => (Mean::<T>::bytes(), 0),
         }
@@ -141,6 +169,7 @@ pub(super) struct Choice {
     pub(super) bytes_per_worker: usize,
     pub(super) shared_bytes: usize,
     pub(super) streaming: bool,
+    pub(super) bad_indices: BadIndices,
 }
 
 impl Choice {
@@ -164,6 +193,8 @@ struct Limits {
     /// The most accumulators that a worker holds.
     tile_elements: usize,
     n_workers: usize,
+    /// The channels that are worked on together.
+    width: usize,
 }
 
 impl Limits {
@@ -185,7 +216,13 @@ impl Limits {
             None if is_small => 1,
             None => max_workers(),
         };
-        Self { tile_elements, n_workers: if cfg!(feature = "rayon") { n_workers } else { 1 } }
+        let width = match geometry.c {
+            _ if !checked.channels_last => 1,
+            c if c <= WIDEST => c,
+            // Whole cache lines, where the channels fill them.
+            _ => WIDEST / 2,
+        };
+        Self { tile_elements, n_workers: if cfg!(feature = "rayon") { n_workers } else { 1 }, width }
     }
 }
 
@@ -217,7 +254,7 @@ pub(super) fn select<T: Float, I: Index>(
     let way = Way::new(kernel, checked, &limits);
     let far = match kernel {
         Kernel::ScatterPlanes | Kernel::ScatterSweep | Kernel::ScatterParts => {
-            let fits = geometry.input_len() <= limits.tile_elements;
+            let fits = geometry.input_len().saturating_mul(limits.width) <= limits.tile_elements;
             Way::new(if fits { Kernel::ScatterPlanes } else { Kernel::ScatterBuckets }, checked, &limits)
         }
         _ => way,
@@ -236,5 +273,6 @@ pub(super) fn select<T: Float, I: Index>(
         streaming: options
             .streaming
             .unwrap_or_else(|| n_written.saturating_mul(size_of::<T>()) > last_level_cache_bytes()),
+        bad_indices: options.bad_indices,
     })
 }

@@ -10,12 +10,17 @@ use super::layout::Layout;
 /// A plane falls into equal *runs*: within one, neighbouring flat offsets are `step` elements apart in memory. For
 /// a contiguous tensor the whole plane is one run of step 1, for a channels-last one it is one run of step C, and
 /// for a window cut out of a larger tensor each row is a run.
+///
+/// Planes are worked on in *groups* of `width` channels of one `n`, so that a channels-last tensor can be walked as it
+/// lies: a row of a group holds, for each flat offset, the elements of all its channels. A group of one channel is a
+/// plane. Where C is no multiple of `width`, the last group of each `n` is narrower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lifted {
     pub(crate) shape: [usize; 5],
     strides: [isize; 5],
     run_len: usize,
     step: isize,
+    width: usize,
 }
 
 impl Lifted {
@@ -49,12 +54,48 @@ impl Lifted {
                 break;
             }
         }
-        Self { shape, strides, run_len, step }
+        Self { shape, strides, run_len, step, width: 1 }
     }
 
-    /// The number of planes: N·C.
-    pub(crate) fn n_planes(&self) -> usize {
-        self.shape[0] * self.shape[1]
+    /// The same tensor in groups of `width` channels.
+    pub(crate) fn grouped(self, width: usize) -> Self {
+        Self { width: width.clamp(1, self.shape[1].max(1)), ..self }
+    }
+
+    /// Whether the channels of one place are neighbours in memory, and places are not.
+    pub(crate) fn is_channels_last(&self) -> bool {
+        self.shape[1] > 1 && self.strides[1] == 1 && self.step != 1
+    }
+
+    /// The number of groups of all `n`.
+    pub(crate) fn n_groups(&self) -> usize {
+        self.shape[0] * self.groups_per_batch()
+    }
+
+    fn groups_per_batch(&self) -> usize {
+        self.shape[1].div_ceil(self.width)
+    }
+
+    /// The channels of group `group`.
+    #[inline(always)]
+    pub(crate) fn width_of(&self, group: usize) -> usize {
+        if self.width == 1 {
+            1
+        } else {
+            self.width.min(self.shape[1] - group % self.groups_per_batch() * self.width)
+        }
+    }
+
+    /// Whether `len` places of `width` channels, inside one run, are neighbours in memory.
+    #[inline(always)]
+    pub(crate) fn is_row_contiguous(&self, len: usize, width: usize) -> bool {
+        let places = len == 1 || self.step == width as isize;
+        places && (width == 1 || self.strides[1] == 1)
+    }
+
+    /// The step in memory between the channels of a group, in elements.
+    pub(crate) fn channel_step(&self) -> isize {
+        self.strides[1]
     }
 
     /// The elements of one plane: D·H·W.
@@ -72,17 +113,18 @@ impl Lifted {
         self.step
     }
 
-    /// Where flat offset `flat` of plane `plane` lies, in elements from element `[0, 0, 0, 0, 0]`.
+    /// Where flat offset `flat` of the first channel of group `group` lies, in elements from `[0, 0, 0, 0, 0]`.
     #[inline(always)]
-    pub(crate) fn place(&self, plane: usize, flat: usize) -> isize {
-        let [_, n_c, _, n_h, n_w] = self.shape;
+    pub(crate) fn place(&self, group: usize, flat: usize) -> isize {
+        let [_, _, _, n_h, n_w] = self.shape;
+        let per_batch = self.groups_per_batch();
         let [n, c, d, h, _] = self.strides;
         let within = (flat % self.run_len) as isize * self.step;
         let start = flat - flat % self.run_len;
         let row =
             if start == 0 { 0 } else { (start / (n_h * n_w)) as isize * d + (start / n_w % n_h) as isize * h };
         // A run is never cut inside a row, unless rows have a single element and the run spans columns of them.
-        (plane / n_c) as isize * n + (plane % n_c) as isize * c + row + within
+        (group / per_batch) as isize * n + (group % per_batch * self.width) as isize * c + row + within
     }
 }
 
@@ -138,5 +180,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn groups_take_channels_together() {
+        let shape = [2i64, 5, 1, 3, 4];
+        let lifted = lifted(&shape, &[60, 1, 60, 20, 5], 3);
+        assert!(lifted.is_channels_last());
+        let grouped = lifted.grouped(2);
+        assert_eq!(grouped.n_groups(), 6);
+        assert_eq!((0..6).map(|group| grouped.width_of(group)).collect::<Vec<_>>(), [2, 2, 1, 2, 2, 1]);
+        for group in 0..6 {
+            let plane = group / 3 * 5 + group % 3 * 2;
+            assert_eq!(grouped.place(group, 7), lifted.place(plane, 7));
+        }
+        assert_eq!(lifted.grouped(99).n_groups(), 2, "no group is wider than C");
     }
 }

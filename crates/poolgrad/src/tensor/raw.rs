@@ -20,7 +20,7 @@ use super::overlap::Placed;
 use super::partition::{Partition, TileRange};
 use super::view::{TensorDesc, TensorView, TensorViewMut};
 use crate::dtype::{DType, Element};
-use crate::exec::stream;
+use crate::exec::stream::Pending;
 
 /// The address of element `[0, 0, …]` of memory that may be read for `'a`.
 #[derive(Clone, Copy, Debug)]
@@ -130,17 +130,16 @@ pub(crate) struct Source<'a, T> {
 unsafe impl<T: Element> Sync for Source<'_, T> {}
 
 impl<'a, T: Element> Source<'a, T> {
+    /// The view's elements in groups of `width` channels.
+    ///
     /// # Panics
     /// If the view's element type is not `T`, its memory is not aligned, or its rank does not fit `n_spatial`: the
     /// plan has checked all three.
-    pub(crate) fn new(view: &TensorView<'a>, n_spatial: usize) -> Self {
+    pub(crate) fn new(view: &TensorView<'a>, n_spatial: usize, width: usize) -> Self {
         assert_eq!(view.desc.dtype, T::DTYPE, "the element type was checked by the plan");
         assert!(view.placed().is_aligned(), "the alignment was checked by the plan");
-        Self {
-            origin: view.memory.origin.cast(),
-            lifted: Lifted::new(&view.desc.layout, n_spatial),
-            life: PhantomData,
-        }
+        let lifted = Lifted::new(&view.desc.layout, n_spatial).grouped(width);
+        Self { origin: view.memory.origin.cast(), lifted, life: PhantomData }
     }
 
     /// The length of the runs that planes fall into; a row must not cross from one into the next.
@@ -148,48 +147,57 @@ impl<'a, T: Element> Source<'a, T> {
         self.lifted.run_len()
     }
 
-    /// The elements at flat offsets `flat` of plane `plane`.
+    /// The channels of group `group`.
+    #[inline(always)]
+    pub(crate) fn width_of(&self, group: usize) -> usize {
+        self.lifted.width_of(group)
+    }
+
+    /// The elements at flat offsets `flat` of group `group`: for each offset, those of all channels.
     ///
     /// # Panics
     /// If they are not inside the tensor, or not inside one run.
     #[inline(always)]
-    pub(crate) fn row(&self, plane: usize, flat: Range<usize>) -> Row<'a, T> {
-        let run_len = self.lifted.run_len();
+    pub(crate) fn row(&self, group: usize, flat: Range<usize>) -> Row<'a, T> {
+        let lifted = &self.lifted;
         assert!(
-            plane < self.lifted.n_planes()
+            group < lifted.n_groups()
                 && flat.start < flat.end
-                && flat.end <= self.lifted.plane_len()
-                && flat.start % run_len + (flat.end - flat.start) <= run_len,
-            "a row lies inside one run of its plane"
+                && flat.end <= lifted.plane_len()
+                && flat.start % lifted.run_len() + (flat.end - flat.start) <= lifted.run_len(),
+            "a row lies inside one run of its group"
         );
-        let origin = self.origin.wrapping_offset(self.lifted.place(plane, flat.start));
-        let len = flat.end - flat.start;
-        if self.lifted.step() == 1 || len == 1 {
-            // SAFETY: the assertion above puts `flat` inside the lifted shape and inside one run of step 1, so these
-            // are `len` consecutive elements that the view's layout names: valid, aligned (checked in `new`),
+        let origin = self.origin.wrapping_offset(lifted.place(group, flat.start));
+        let (len, width) = (flat.end - flat.start, lifted.width_of(group));
+        if lifted.is_row_contiguous(len, width) {
+            // SAFETY: the assertion above puts `flat` inside the lifted shape and inside one run, where these are
+            // `len * width` consecutive elements that the view's layout names: valid, aligned (checked in `new`),
             // initialised and unwritten for `'a` by the view's construction.
-            Row::Slice(unsafe { std::slice::from_raw_parts(origin, len) })
+            Row::Slice(unsafe { std::slice::from_raw_parts(origin, len * width) })
         } else {
-            Row::Strided(Strided { origin, step: self.lifted.step(), len, life: PhantomData })
+            let (step, channel_step) = (lifted.step(), lifted.channel_step());
+            Row::Strided(Strided { origin, len, width, step, channel_step, life: PhantomData })
         }
     }
 }
 
-/// Neighbouring elements of one run of a plane.
+/// Neighbouring elements of one run of a group.
 #[derive(Clone, Copy)]
 pub(crate) enum Row<'a, T> {
     /// They are neighbours in memory too.
     Slice(&'a [T]),
-    /// They are a constant step apart.
+    /// They are not.
     Strided(Strided<'a, T>),
 }
 
-/// Elements a constant step apart; every one of them is readable.
+/// `len` places a constant step apart, each of `width` channels a constant step apart; every element is readable.
 #[derive(Clone, Copy)]
 pub(crate) struct Strided<'a, T> {
     origin: *const T,
-    step: isize,
     len: usize,
+    width: usize,
+    step: isize,
+    channel_step: isize,
     life: PhantomData<&'a [T]>,
 }
 
@@ -206,11 +214,14 @@ impl<'a, T: Element> Row<'a, T> {
         match self {
             Row::Slice(slice) => slice,
             Row::Strided(row) => {
-                let buffer = &mut buffer[..row.len];
-                for (i, value) in buffer.iter_mut().enumerate() {
-                    // SAFETY: `i < row.len`, and `Source::row` made the row from `len` places of one run, all of
-                    // them named by the view's layout.
-                    *value = unsafe { *row.origin.wrapping_offset(i as isize * row.step) };
+                let buffer = &mut buffer[..row.len * row.width];
+                for (i, places) in buffer.chunks_exact_mut(row.width).enumerate() {
+                    let origin = row.origin.wrapping_offset(i as isize * row.step);
+                    for (c, value) in places.iter_mut().enumerate() {
+                        // SAFETY: `i < row.len` and `c < row.width`, and `Source::row` made the row from as many
+                        // places of one run and channels of one group, all of them named by the view's layout.
+                        *value = unsafe { *origin.wrapping_offset(c as isize * row.channel_step) };
+                    }
                 }
                 buffer
             }
@@ -239,7 +250,7 @@ pub(crate) struct Target<'a, T, U> {
 unsafe impl<T: Element, U: Element> Sync for Target<'_, T, U> {}
 
 impl<'a, T: Element, U: Element> Target<'a, T, U> {
-    /// Takes the outputs apart by `partition`. With `streaming`, whole rows bypass the cache on their way to memory.
+    /// Takes the outputs apart by `cut`. With `streaming`, whole rows bypass the cache on their way to memory.
     ///
     /// # Panics
     /// If an output's element type, rank or alignment is not as the plan has checked, if one overlaps itself, or if
@@ -247,13 +258,13 @@ impl<'a, T: Element, U: Element> Target<'a, T, U> {
     pub(crate) fn new(
         (first, second): (TensorViewMut<'a>, Option<TensorViewMut<'a>>),
         n_spatial: usize,
-        partition: Partition,
+        cut: Cut,
         streaming: bool,
     ) -> Self {
         Self {
-            first: Output::new(first, n_spatial, &partition, streaming),
-            second: second.map(|view| Output::new(view, n_spatial, &partition, streaming)),
-            partition,
+            first: Output::new(first, n_spatial, &cut, streaming),
+            second: second.map(|view| Output::new(view, n_spatial, &cut, streaming)),
+            partition: cut.partition,
             next: AtomicUsize::new(0),
             life: PhantomData,
         }
@@ -271,14 +282,21 @@ impl<'a, T: Element, U: Element> Target<'a, T, U> {
     }
 }
 
+/// How outputs are cut: into groups of `width` channels, and those into tiles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    pub(crate) width: usize,
+    pub(crate) partition: Partition,
+}
+
 impl<T: Element> Output<T> {
-    fn new(view: TensorViewMut<'_>, n_spatial: usize, partition: &Partition, streaming: bool) -> Self {
+    fn new(view: TensorViewMut<'_>, n_spatial: usize, cut: &Cut, streaming: bool) -> Self {
         assert_eq!(view.desc.dtype, T::DTYPE, "the element type was checked by the plan");
         assert!(view.placed().is_aligned(), "the alignment was checked by the plan");
         assert!(!view.desc.layout.overlaps_itself(), "self-overlap was checked by the plan");
-        let lifted = Lifted::new(&view.desc.layout, n_spatial);
+        let lifted = Lifted::new(&view.desc.layout, n_spatial).grouped(cut.width);
         assert!(
-            lifted.n_planes() == partition.n_planes() && lifted.plane_len() == partition.plane_len(),
+            lifted.n_groups() == cut.partition.n_groups() && lifted.plane_len() == cut.partition.plane_len(),
             "the partition cuts the output's own shape"
         );
         Self { origin: view.memory.origin.cast(), lifted, streaming }
@@ -294,7 +312,7 @@ pub(crate) struct Tile<'t, T: Element, U> {
 }
 
 impl<'t, T: Element, U: Element> Tile<'t, T, U> {
-    /// The planes and flat offsets of the tile.
+    /// The groups and flat offsets of the tile.
     pub(crate) fn range(&self) -> TileRange {
         self.range.clone()
     }
@@ -314,25 +332,14 @@ pub(crate) struct OutTile<'t, T: Element> {
     pending: Pending<T>,
 }
 
-/// The most elements of a cache line.
-const LINE_ELEMENTS: usize = stream::LINE / size_of::<u16>();
-
-/// The first `len` elements of the line that begins at `line`, not yet written.
-struct Pending<T> {
-    line: *mut T,
-    elements: [T; LINE_ELEMENTS],
-    len: usize,
-}
-
 impl<'t, T: Element> OutTile<'t, T> {
     fn new(output: &'t Output<T>, range: TileRange) -> Self {
-        let pending = Pending { line: output.origin, elements: [T::default(); LINE_ELEMENTS], len: 0 };
-        Self { output, range, pending }
+        Self { output, range, pending: Pending::new(output.origin) }
     }
 
-    fn assert_inside(&self, plane: usize, flat: &Range<usize>) {
+    fn assert_inside(&self, group: usize, flat: &Range<usize>) {
         assert!(
-            self.range.planes.contains(&plane)
+            self.range.groups.contains(&group)
                 && self.range.flat.start <= flat.start
                 && flat.start < flat.end
                 && flat.end <= self.range.flat.end,
@@ -340,116 +347,94 @@ impl<'t, T: Element> OutTile<'t, T> {
         );
     }
 
-    /// Writes `values` at the flat offsets of plane `plane` that begin with `flat`.
+    /// Writes `values`, for each place those of all channels, at the flat offsets of group `group` that begin with
+    /// `flat`.
     ///
     /// # Panics
-    /// If they are not all inside the tile.
+    /// If they are not all inside the tile, or not as many as the group has channels at each place.
     #[inline(always)]
-    pub(crate) fn write(&mut self, plane: usize, flat: usize, values: &[T]) {
-        self.assert_inside(plane, &(flat..flat + values.len()));
-        let (lifted, mut flat, mut values) = (&self.output.lifted, flat, values);
+    pub(crate) fn write(&mut self, group: usize, flat: usize, values: &[T]) {
+        let lifted = self.output.lifted;
+        let width = lifted.width_of(group);
+        assert!(values.len().is_multiple_of(width), "every place has all channels");
+        self.assert_inside(group, &(flat..flat + values.len() / width));
+        let (mut flat, mut values) = (flat, values);
         while !values.is_empty() {
-            let len = values.len().min(lifted.run_len() - flat % lifted.run_len());
-            let (run, rest) = values.split_at(len);
-            let origin = self.output.origin.wrapping_offset(lifted.place(plane, flat));
-            if self.output.streaming && lifted.step() == 1 {
-                // SAFETY: `len` consecutive elements of one run of step 1, named by the output's layout: valid and
-                // aligned by construction, this tile's alone (see the top of the file), and reached from the
-                // output's own pointer.
-                unsafe { self.pending.stream(run, origin) };
-            } else if lifted.step() == 1 || len == 1 {
-                // SAFETY: as above.
-                let row = unsafe { std::slice::from_raw_parts_mut(origin, len) };
-                row.copy_from_slice(run);
+            let len = (values.len() / width).min(lifted.run_len() - flat % lifted.run_len());
+            let (run, rest) = values.split_at(len * width);
+            let origin = self.output.origin.wrapping_offset(lifted.place(group, flat));
+            if lifted.is_row_contiguous(len, width) {
+                // SAFETY: `len * width` consecutive elements of one run of one group, named by the output's layout:
+                // valid and aligned by construction, this tile's alone (see the top of the file), and reached from
+                // the output's own pointer.
+                unsafe { self.write_consecutive(run, origin) };
             } else {
-                for (i, &value) in run.iter().enumerate() {
-                    let place = origin.wrapping_offset(i as isize * lifted.step());
-                    // SAFETY: flat offset `flat + i` is inside the tile and inside one run, so this is an element
-                    // of the output's layout that is this tile's alone.
-                    unsafe { *place = value };
+                for (i, channels) in run.chunks_exact(width).enumerate() {
+                    let origin = origin.wrapping_offset(i as isize * lifted.step());
+                    if lifted.channel_step() == 1 {
+                        // SAFETY: the channels of flat offset `flat + i`, which is inside the tile and inside one
+                        // run, are consecutive elements of the output's layout that are this tile's alone.
+                        unsafe { self.write_consecutive(channels, origin) };
+                        continue;
+                    }
+                    for (c, &value) in channels.iter().enumerate() {
+                        let place = origin.wrapping_offset(c as isize * lifted.channel_step());
+                        // SAFETY: as above, one element at a time.
+                        unsafe { *place = value };
+                    }
                 }
             }
             (flat, values) = (flat + len, rest);
         }
     }
 
-    /// The elements at flat offsets `flat` of plane `plane`, where they are neighbours in memory and are not to be
-    /// streamed.
+    /// Writes neighbours in memory.
+    ///
+    /// # Safety
+    /// As [`Pending::write`].
+    #[inline(always)]
+    unsafe fn write_consecutive(&mut self, values: &[T], origin: *mut T) {
+        if self.output.streaming {
+            // SAFETY: the caller's promise is passed on.
+            unsafe { self.pending.write(values, origin) };
+        } else {
+            // SAFETY: the caller vouches for as many elements as `values` has.
+            let row = unsafe { std::slice::from_raw_parts_mut(origin, values.len()) };
+            row.copy_from_slice(values);
+        }
+    }
+
+    /// The elements at flat offsets `flat` of group `group`, where they are neighbours
+    /// in memory and are not to be streamed.
     ///
     /// # Panics
     /// If they are not all inside the tile.
     #[inline(always)]
-    pub(crate) fn row_mut(&mut self, plane: usize, flat: Range<usize>) -> Option<&mut [T]> {
-        self.assert_inside(plane, &flat);
+    pub(crate) fn row_mut(&mut self, group: usize, flat: Range<usize>) -> Option<&mut [T]> {
+        self.assert_inside(group, &flat);
         let lifted = &self.output.lifted;
-        let len = flat.end - flat.start;
+        let (len, width) = (flat.end - flat.start, lifted.width_of(group));
         let one_run = flat.start % lifted.run_len() + len <= lifted.run_len();
-        if self.output.streaming || !one_run || lifted.step() != 1 {
+        if self.output.streaming || !one_run || !lifted.is_row_contiguous(len, width) {
             return None;
         }
-        let origin = self.output.origin.wrapping_offset(lifted.place(plane, flat.start));
-        // SAFETY: as in `write`: consecutive elements of one run of step 1, inside this tile. The borrow of `self`
-        // keeps the tile from being written otherwise meanwhile.
-        Some(unsafe { std::slice::from_raw_parts_mut(origin, len) })
+        let origin = self.output.origin.wrapping_offset(lifted.place(group, flat.start));
+        // SAFETY: as in `write`: consecutive elements of one run of one group, inside this tile. The borrow of
+        // `self` keeps the tile from being written otherwise meanwhile.
+        Some(unsafe { std::slice::from_raw_parts_mut(origin, len * width) })
+    }
+
+    /// The channels of group `group`.
+    #[inline(always)]
+    pub(crate) fn width_of(&self, group: usize) -> usize {
+        self.output.lifted.width_of(group)
     }
 }
 
 impl<T: Element> Drop for OutTile<'_, T> {
     fn drop(&mut self) {
-        self.pending.flush();
-    }
-}
-
-impl<T: Element> Pending<T> {
-    /// Writes `from` at `to`: whole lines past the cache, and the part of a line at the end only when the rest of the
-    /// line comes or the tile is done.
-    ///
-    /// An ordinary store to a line that is not in the cache waits for memory, and the streaming stores behind it wait
-    /// too; so there should be few of them, and not two at the ends of every row.
-    ///
-    /// # Safety
-    /// `to` must point to as many elements as `from` has, aligned and this tile's alone for as long as it lives, by
-    /// way of a pointer that may be used for all of the tile.
-    #[inline(always)]
-    unsafe fn stream(&mut self, mut from: &[T], mut to: *mut T) {
-        let per_line = stream::LINE / size_of::<T>();
-        if self.len > 0 && self.line.wrapping_add(self.len) == to {
-            let n = from.len().min(per_line - self.len);
-            self.elements[self.len..self.len + n].copy_from_slice(&from[..n]);
-            self.len += n;
-            (from, to) = (&from[n..], to.wrapping_add(n));
-            if self.len < per_line {
-                return;
-            }
-            // SAFETY: the line consists of elements that were left pending by a call before and of the first of this
-            // one's, all of which the callers vouch for.
-            let line = unsafe { std::slice::from_raw_parts_mut(self.line, per_line) };
-            stream::copy_lines(&self.elements[..per_line], line);
-            self.len = 0;
-        }
-        self.flush();
-        let skew = to.addr() % stream::LINE / size_of::<T>();
-        let head = if skew == 0 { 0 } else { (per_line - skew).min(from.len()) };
-        let body = (from.len() - head) / per_line * per_line;
-        // SAFETY: `head + body` is at most the length of `from`, so the caller vouches for these elements.
-        let row = unsafe { std::slice::from_raw_parts_mut(to, head + body) };
-        let (row_head, row_body) = row.split_at_mut(head);
-        row_head.copy_from_slice(&from[..head]);
-        stream::copy_lines(&from[head..head + body], row_body);
-        let rest = &from[head + body..];
-        self.line = to.wrapping_add(head + body);
-        self.elements[..rest.len()].copy_from_slice(rest);
-        self.len = rest.len();
-    }
-
-    /// Writes what is pending.
-    #[inline(always)]
-    fn flush(&mut self) {
-        // SAFETY: `stream` left these elements when it was handed the places that they belong to, which are this
-        // tile's alone for as long as it lives.
-        let line = unsafe { std::slice::from_raw_parts_mut(self.line, self.len) };
-        line.copy_from_slice(&self.elements[..self.len]);
-        self.len = 0;
+        // SAFETY: what is pending are elements of this tile, written by `write_consecutive`; the tile still lives.
+        unsafe { self.pending.flush() };
     }
 }
 
@@ -476,17 +461,18 @@ mod tests {
     fn every_tile_is_claimed_once() {
         let mut data = [0f32; 60];
         let view = TensorViewMut::new(&mut data, [3, 4, 5]).unwrap();
-        let cut = Partition::new(3, [1, 4, 5], Wanted { unit: 1, most: 7, least_tiles: 1 });
+        let partition = Partition::new(3, [1, 4, 5], Wanted { unit: 1, most: 7, least_tiles: 1 });
+        let cut = Cut { width: 1, partition };
         let target = Target::<f32, i32>::new((view, None), 2, cut, false);
         let mut n_tiles = 0;
         while let Some(mut tile) = target.claim_before(usize::MAX) {
             n_tiles += 1;
-            let TileRange { planes, flat } = tile.range();
-            for plane in planes {
-                tile.first.write(plane, flat.start, &vec![1.0; flat.len()]);
+            let TileRange { groups, flat } = tile.range();
+            for group in groups {
+                tile.first.write(group, flat.start, &vec![1.0; flat.len()]);
             }
         }
-        assert_eq!(n_tiles, cut.n_tiles());
+        assert_eq!(n_tiles, partition.n_tiles());
         assert!(target.claim_before(usize::MAX).is_none());
         assert_eq!(data, [1.0; 60]);
     }
@@ -499,7 +485,7 @@ mod tests {
         let target = Target::<f32, i32>::new(
             (view, None),
             2,
-            Partition::new(1, [1, 4, 5], Wanted { unit: 1, most: 5, least_tiles: 1 }),
+            Cut { width: 1, partition: Partition::new(1, [1, 4, 5], Wanted { unit: 1, most: 5, least_tiles: 1 }) },
             false,
         );
         target.claim_before(usize::MAX).unwrap().first.write(0, 4, &[1.0, 2.0]);

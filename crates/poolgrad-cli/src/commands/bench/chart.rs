@@ -8,8 +8,8 @@ use crate::console;
 const WIDTH: f64 = 900.0;
 const LINE: f64 = 22.0;
 /// Where bars begin, and the most that they may take, so that a label fits on either side.
-const LEFT: f64 = 190.0;
-const LENGTH: f64 = 480.0;
+const LEFT: f64 = 220.0;
+const LENGTH: f64 = 500.0;
 
 /// The chart of rows whose times can be compared.
 pub(super) fn chart(rows: &[&Row]) -> String {
@@ -37,7 +37,7 @@ pub(super) fn chart(rows: &[&Row]) -> String {
             row.gb_per_s(),
             row.explanation.kernel,
             LEFT - 8.0,
-            label(row),
+            label(row, rows),
             row.problem.dtype,
             top - 2.0,
             top + 18.0,
@@ -48,8 +48,17 @@ pub(super) fn chart(rows: &[&Row]) -> String {
 }
 
 /// What tells a row from the others of its chart.
-fn label(row: &Row) -> String {
-    let threads = if row.threads == 1 { "1 thread".into() } else { format!("{} threads", row.threads) };
-    let index = row.index_dtype().map_or_else(String::new, |index| format!("/{index}"));
-    format!("{}{index} {} · {threads}", row.problem.dtype, row.layout())
+fn label(row: &Row, rows: &[&Row]) -> String {
+    let mut label = row.problem.dtype.to_string();
+    if let Some(index) = row.index_dtype() {
+        label += &format!("/{index}");
+    }
+    label += &format!(" {}", row.layout());
+    if rows.iter().any(|other| other.threads != row.threads) {
+        label += &format!(" · {} thread{}", row.threads, if row.threads == 1 { "" } else { "s" });
+    }
+    if rows.iter().any(|other| other.explanation.isa != row.explanation.isa) {
+        label += &format!(" · {}", row.explanation.isa);
+    }
+    label
 }

@@ -61,14 +61,14 @@ fn default_list() -> Result<Vec<Problem>, Failure> {
 }
 
 fn rows(problems: &[Problem], ways: &[Way], effort: Effort) -> Result<Vec<Row>, Failure> {
-    let progress = Progress::new(problems.len());
+    let progress = Progress::new(problems.len() as u64);
     progress.say("filling memory");
     let mut memory = Memory::new()?;
     let mut rows = Vec::new();
     for problem in problems {
         progress.say(problem.to_string());
         rows.extend(rows_of(problem, ways, effort, &mut memory)?);
-        progress.step();
+        progress.step(1);
     }
     Ok(rows)
 }

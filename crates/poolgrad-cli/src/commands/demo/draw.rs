@@ -134,3 +134,34 @@ fn short(value: f64) -> String {
         _ => format!("{value:.4}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Oracle: by hand, on a volume of two slices of two by three.
+    #[test]
+    fn wins_are_counted_in_the_slice_alone() {
+        let slice = Slice { depth: 1, height: 2, width: 3 };
+        assert_eq!(slice.wins(&[0, 5, 6, 6, 11, 12, -1]), [2, 0, 0, 0, 0, 1]);
+        let grid = Grid { shape: [1, 1, 2, 2, 3], values: (0..12).map(f64::from).collect() };
+        assert_eq!(slice.of(&grid), [6.0, 7.0, 8.0, 9.0, 10.0, 11.0]);
+    }
+
+    // Oracle: by hand.
+    #[test]
+    fn small_grids_fill_large_ones() {
+        let (a, b) = ([0; 3], [9; 3]);
+        assert_eq!(nearest(vec![a, b], [1, 2], [2, 4]), [a, a, b, b, a, a, b, b]);
+        assert_eq!(nearest(vec![a, b], [2, 1], [3, 1]), [a, a, b]);
+    }
+
+    // Oracle: by hand.
+    #[test]
+    fn the_range_leaves_out_half_a_percent() {
+        let mut values: Vec<f64> = (0..1000).map(f64::from).collect();
+        values.extend([f64::NAN, f64::INFINITY]);
+        assert_eq!(range(&values), [5.0, 995.0]);
+        assert_eq!(range(&[]), [0.0, 0.0]);
+    }
+}

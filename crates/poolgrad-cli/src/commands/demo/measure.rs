@@ -132,3 +132,39 @@ fn judge(exhibit: &Exhibit, tensors: &Tensors) -> [Comparison; 2] {
 fn integers(indices: &Tensor) -> Vec<i64> {
     indices.as_slice::<i32>().unwrap_or_default().iter().map(|&index| i64::from(index)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::exhibit::exhibits;
+    use super::*;
+
+    // Oracle: a result that is spoiled by hand, one element at a time.
+    #[test]
+    fn one_wrong_element_is_seen() {
+        let volume = Volume::open(None).unwrap();
+        for exhibit in exhibits(volume.shape) {
+            let mut tensors = Tensors::new(&exhibit, &volume, DType::F32).unwrap();
+            for direction in [Direction::Forward, Direction::Gradient] {
+                time(&exhibit, &mut tensors, direction, &PlanOptions::default()).unwrap();
+            }
+            let verdicts = |tensors: &Tensors| judge(&exhibit, tensors).map(|comparison| comparison.passed());
+            assert_eq!(verdicts(&tensors), [true, true], "{}", exhibit.name);
+            let mut spoil = |spoil: &dyn Fn(&mut Tensors), wanted| {
+                spoil(&mut tensors);
+                assert_eq!(verdicts(&tensors), wanted, "{}", exhibit.name);
+            };
+            let nudge = |tensor: &mut Tensor, by: f32| tensor.as_mut_slice::<f32>().unwrap()[1000] += by;
+            spoil(&|tensors| nudge(&mut tensors.grad_input.tensor, 1.0), [true, false]);
+            spoil(&|tensors| nudge(&mut tensors.output, 1.0), [false, false]);
+            spoil(&|tensors| nudge(&mut tensors.output, -1.0), [true, false]);
+            if tensors.indices.is_some() {
+                let miss = |tensors: &mut Tensors| {
+                    let indices = tensors.indices.as_mut().and_then(Tensor::as_mut_slice::<i32>);
+                    indices.unwrap()[1000] ^= 1;
+                };
+                miss(&mut tensors);
+                assert_eq!(verdicts(&tensors), [false, false], "{}", exhibit.name);
+            }
+        }
+    }
+}

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::formats::save_bytes;
 use crate::progress::Progress;
 use exhibit::{Exhibit, exhibits};
-use measure::{Measured, measure};
+use measure::{Measured, Row, measure};
 use volume::Volume;
 
 const DTYPES: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Demo) -> Result<(), Failure> {
         None => PlanOptions::default(),
     };
     let exhibits = exhibits(volume.shape);
-    let progress = Progress::new(exhibits.len() * DTYPES.len());
+    let progress = Progress::new((exhibits.len() * DTYPES.len()) as u64);
     let (mut rows, mut drawn) = (Vec::new(), Vec::new());
     for (i, exhibit) in exhibits.iter().enumerate() {
         for dtype in DTYPES {
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Demo) -> Result<(), Failure> {
             if dtype == DType::F32 && DRAWN.contains(&i) {
                 drawn.push((exhibit, measured));
             }
-            progress.step();
+            progress.step(1);
         }
     }
     drop(progress);
@@ -58,6 +58,11 @@ pub(crate) fn run(arguments: &Demo) -> Result<(), Failure> {
             console::line(format_args!("wrote {}", picture.display()))?;
         }
     }
+    conclude(&rows)
+}
+
+/// Whether every result is right; each that is not is complained about.
+fn conclude(rows: &[Row]) -> Result<(), Failure> {
     let wrong: Vec<_> = rows.iter().filter(|row| !row.comparison.passed()).collect();
     for row in &wrong {
         console::note(report::complaint(row));
@@ -79,4 +84,20 @@ fn pictures(folder: &Path, volume: &Volume, drawn: &[(&Exhibit, Measured)]) -> R
         Ok(path)
     };
     drawn.iter().map(picture).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Oracle: the rule that one wrong result of any number is a failure.
+    #[test]
+    fn a_wrong_result_is_a_failure() {
+        let volume = Volume::open(None).unwrap();
+        let exhibit = exhibits(volume.shape)[3];
+        let mut rows = measure(&exhibit, &volume, DType::F16, &PlanOptions::default()).unwrap().rows;
+        assert!(conclude(&rows).is_ok());
+        rows[1].comparison.n_wrong = 1;
+        assert_eq!(conclude(&rows).unwrap_err().to_string(), "1 of 2 results are wrong");
+    }
 }

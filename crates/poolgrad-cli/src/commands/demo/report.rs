@@ -9,14 +9,15 @@ use serde_json::{Value, json};
 use super::measure::Row;
 use crate::console;
 
-/// The table: a row for each operator, direction and type.
+/// The table: a row for each operator and direction, with a line for each type.
+///
+/// `rows` have the types of an operator and direction one after the other.
 pub(super) fn table(rows: &[Row]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    // Lines of neighbouring cells belong together, so cells are never wrapped.
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header([
-        "operator",
-        "direction",
-        "shapes",
+        "operator and shapes",
         "dtype",
         "kernel",
         "time",
@@ -25,21 +26,22 @@ pub(super) fn table(rows: &[Row]) -> Table {
         "allowed",
         "verdict",
     ]);
-    for row in rows {
+    for types in rows.chunk_by(|one, other| (one.name, one.direction) == (other.name, other.direction)) {
+        let Some(row) = types.first() else { continue };
+        let about = format!("{}\n{}\n{} -> {}", row.name, direction(row), crosses(&row.from), crosses(&row.to));
+        let lines = |cell: fn(&Row) -> String| types.iter().map(cell).collect::<Vec<_>>().join("\n");
         table.add_row([
-            row.name.to_owned(),
-            direction(row).to_owned(),
-            format!("{} -> {}", crosses(&row.from), crosses(&row.to)),
-            row.dtype.to_string(),
-            row.kernel.to_owned(),
-            console::seconds(row.seconds),
-            format!("{:.1}", row.gb_per_s()),
-            error(row.comparison.max_error),
-            error(row.comparison.tolerance),
-            verdict(row).to_owned(),
+            about,
+            lines(|row| row.dtype.to_string()),
+            lines(|row| row.kernel.to_owned()),
+            lines(|row| console::seconds(row.seconds)),
+            lines(|row| format!("{:.1}", row.gb_per_s())),
+            lines(|row| error(row.comparison.max_error)),
+            lines(|row| error(row.comparison.tolerance)),
+            lines(|row| verdict(row).to_owned()),
         ]);
     }
-    for column in 5..9 {
+    for column in 3..7 {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }

@@ -84,9 +84,12 @@ impl<'a> Job<'a> {
         if std::env::var("POOLGRAD_VERBOSE").is_ok_and(|value| value != "0") {
             console::note(&explanation);
         }
-        let outputs = targets
-            .iter()
-            .map(|&(role, location, desc)| Ok(Pending { role, location, tensor: zeros(role, &desc)? }));
+        let pending = |&(role, location, desc): &Target<'a>| {
+            let tensor = Tensor::zeros(desc.dtype, *desc.shape());
+            let tensor = tensor.map_err(|error| Failure::work(format!("{role}: {error}")))?;
+            Ok(Pending { role, location, tensor })
+        };
+        let outputs = targets.iter().map(pending);
         Ok(Self { request, explanation, outputs: outputs.collect::<Result<_, Failure>>()? })
     }
 
@@ -94,7 +97,7 @@ impl<'a> Job<'a> {
     ///
     /// # Errors
     /// An index outside the volume, in the request's own coordinates.
-    pub(super) fn run(mut self) -> Result<Done<'a>, Failure> {
+    pub(super) fn run(mut self, progress: &Progress) -> Result<Done<'a>, Failure> {
         let direction = self.request.spec.direction;
         let (dtype, from) = match &self.request.operands {
             Operands::Forward { input: source, .. } | Operands::Gradient { grad_output: source, .. } => {
@@ -103,7 +106,6 @@ impl<'a> Job<'a> {
         };
         let n_bytes = self.n_bytes();
         let parts = self.parts(n_bytes);
-        let progress = Progress::new(parts.len());
         progress.say(self.request.spec.name());
         let mut seconds = 0.0;
         let mut planned: Option<(i64, Plan, Vec<u8>)> = None;
@@ -124,7 +126,7 @@ impl<'a> Job<'a> {
             let result = plan.execute(operands, workspace);
             seconds += start.elapsed().as_secs_f64();
             result.map_err(|error| spelled(self.shifted(error, part), direction))?;
-            progress.step();
+            progress.step(n_bytes / parts.len() as u64);
         }
         let to = self.outputs.first().map(|output| *output.tensor.shape());
         let outputs = self.outputs.into_iter().filter_map(|pending| {
@@ -142,15 +144,20 @@ impl<'a> Job<'a> {
     }
 
     /// The bytes of all tensors.
-    fn n_bytes(&self) -> u64 {
+    pub(super) fn n_bytes(&self) -> u64 {
         let read: u64 = match &self.request.operands {
             Operands::Forward { input, .. } => source_bytes(input),
             Operands::Gradient { grad_output, indices, .. } => {
                 source_bytes(grad_output) + indices.as_deref().map_or(0, source_bytes)
             }
         };
-        let written: usize = self.outputs.iter().map(|output| output.tensor.as_bytes().len()).sum();
-        read + written as u64
+        read + self.outputs.iter().map(|output| output.tensor.as_bytes().len() as u64).sum::<u64>()
+    }
+
+    /// The bytes of the tensors that go to files.
+    pub(super) fn n_saved(&self) -> u64 {
+        let saved = self.outputs.iter().filter(|output| output.location.is_some());
+        saved.map(|output| output.tensor.as_bytes().len() as u64).sum()
     }
 
     /// The whole, cut along the first axis that has more than one entry and is not spatial.
@@ -277,17 +284,4 @@ fn operands<'a>(
             Ok((descs, views))
         }
     }
-}
-
-/// Memory for an output; a size that the machine does not have is an error, not the end of the program.
-fn zeros(role: &str, desc: &TensorDesc) -> Result<Tensor, Failure> {
-    let shape = *desc.shape();
-    let too_large = || Failure::work(format!("there is no memory for {role} of shape {shape}"));
-    let n_bytes = usize::try_from(desc.layout.n_elements())
-        .ok()
-        .and_then(|count| count.checked_mul(desc.dtype.size()))
-        .ok_or_else(too_large)?;
-    // Asked first with a call that can fail, because the next one cannot.
-    Vec::<u8>::new().try_reserve_exact(n_bytes).map_err(|_| too_large())?;
-    Tensor::zeros(desc.dtype, shape).map_err(|_| too_large())
 }

@@ -11,6 +11,7 @@ use crate::cli::Run;
 use crate::console;
 use crate::failure::Failure;
 use crate::formats::{Outgoing, save};
+use crate::progress::Progress;
 use job::{Done, Job};
 use operator::Operator;
 use request::Request;
@@ -20,8 +21,10 @@ pub(crate) fn run(arguments: &Run) -> Result<(), Failure> {
     let request = Request::new(&operator, arguments)?;
     let direction = request.spec.direction;
     let job = Job::new(&request).map_err(|error| spelled(error, direction))??;
-    let done = job.run()?;
-    save(&done.outputs)?;
+    let progress = Progress::new(job.n_bytes() + job.n_saved());
+    let done = job.run(&progress)?;
+    save(&done.outputs, &progress)?;
+    drop(progress);
     if arguments.json { console::json(&as_json(&request, &done)) } else { print(&request, &done) }
 }
 

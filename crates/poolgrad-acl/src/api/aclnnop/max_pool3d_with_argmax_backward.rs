@@ -1,0 +1,70 @@
+//! `aclnnop/aclnn_max_pool3d_with_argmax_backward.h`.
+
+use crate::api::phases::{self, Given, GivenList, none_null, tensors};
+use crate::ffi::handle::Handle;
+use crate::ffi::memory::Memory;
+use crate::ffi::types::Out;
+use crate::lower::{self, Parameters};
+use crate::objects::array::{Array, Flag};
+use crate::objects::executor::Executor;
+use crate::objects::tensor::Tensor;
+use crate::runtime::stream::Stream;
+use crate::settings::settings;
+
+/// Phase 1 of `aclnnMaxPool3dWithArgmaxBackward`.
+#[unsafe(no_mangle)]
+extern "C" fn aclnnMaxPool3dWithArgmaxBackwardGetWorkspaceSize(
+    gradOutput: Handle<Tensor>,
+    self_: Handle<Tensor>,
+    indices: Handle<Tensor>,
+    kernelSize: Handle<Array<i64>>,
+    stride: Handle<Array<i64>>,
+    padding: Handle<Array<i64>>,
+    dilation: Handle<Array<i64>>,
+    ceilMode: Flag,
+    gradInput: Handle<Tensor>,
+    workspaceSize: Out<u64>,
+    executor: Out<Handle<Executor>>,
+) -> i32 {
+    const FUNCTION: &str = "aclnnMaxPool3dWithArgmaxBackwardGetWorkspaceSize";
+    phases::prepare("aclnnMaxPool3dWithArgmaxBackward", FUNCTION, (workspaceSize, executor), || {
+        none_null(&[
+            (gradOutput.is_null(), "gradOutput"),
+            (self_.is_null(), "self"),
+            (indices.is_null(), "indices"),
+            (kernelSize.is_null(), "kernelSize"),
+            (stride.is_null(), "stride"),
+            (padding.is_null(), "padding"),
+            (dilation.is_null(), "dilation"),
+            (gradInput.is_null(), "gradInput"),
+        ])?;
+        let given =
+            tensors([(gradOutput, "gradOutput"), (self_, "self"), (indices, "indices"), (gradInput, "gradInput")])?;
+        let kernelSize = GivenList::find(kernelSize, "kernelSize")?;
+        let stride = GivenList::find(stride, "stride")?;
+        let padding = GivenList::find(padding, "padding")?;
+        let dilation = GivenList::find(dilation, "dilation")?;
+        let parameters = Parameters {
+            kernel_size: kernelSize.arg(),
+            stride: stride.arg(),
+            padding: padding.arg(),
+            dilation: dilation.arg(),
+            ceil_mode: ceilMode.is_set(),
+        };
+        let args = given.each_ref().map(Given::arg);
+        let request = lower::max_with_argmax_grad(&args, &parameters, settings().profile)?;
+        let [gradOutput, _, indices, gradInput] = given;
+        Ok((request, [Some(gradOutput), Some(indices), Some(gradInput)]))
+    })
+}
+
+/// Phase 2 of `aclnnMaxPool3dWithArgmaxBackward`.
+#[unsafe(no_mangle)]
+extern "C" fn aclnnMaxPool3dWithArgmaxBackward(
+    workspace: Memory,
+    workspaceSize: u64,
+    executor: Handle<Executor>,
+    stream: Handle<Stream>,
+) -> i32 {
+    phases::launch("aclnnMaxPool3dWithArgmaxBackward", workspace, workspaceSize, executor, stream)
+}
