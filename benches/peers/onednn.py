@@ -25,7 +25,7 @@ def timer(program, threads, quick):
 
 
 def lowered(problem, seconds):
-    """The program's arguments, or None: oneDNN has no adaptive windows, so sizes have to divide, and no dilation here."""
+    """The program's arguments, or None for what it cannot do: oneDNN has no adaptive windows, so sizes have to divide."""
     if any(step != 1 for step in problem.dilation) or problem.dtype == "f64":
         return None
     if problem.operator == "max_grad":

@@ -213,19 +213,40 @@ def forward(torch, problem, values):
     return getattr(functions, f"adaptive_avg_pool{n_axes}d")(values, problem.output_size), None
 
 
-def backward(torch, problem, grad_output, values, indices, grad_input):
-    """A call that writes PyTorch's gradient into `grad_input`."""
+def operator(torch, problem):
+    """PyTorch's operator for the gradient, the name of its output, and the parameters behind the tensors."""
     n_axes, aten = len(problem.input), torch.ops.aten
     if problem.operator == "max_grad":
-        operator = getattr(aten, f"max_pool{n_axes}d_with_indices_backward").grad_input
         parameters = (problem.kernel_size, problem.stride, problem.padding, problem.dilation, problem.ceil_mode)
-        return lambda: operator(grad_output, values, *parameters, indices, grad_input=grad_input)
+        return getattr(aten, f"max_pool{n_axes}d_with_indices_backward"), "grad_input", parameters
     if problem.operator == "adaptive_max_grad":
-        operator = getattr(aten, f"adaptive_max_pool{n_axes}d_backward").grad_input
-        return lambda: operator(grad_output, values, indices, grad_input=grad_input)
+        return getattr(aten, f"adaptive_max_pool{n_axes}d_backward"), "grad_input", ()
     if n_axes == 3:
-        return lambda: aten.adaptive_avg_pool3d_backward.grad_input(grad_output, values, grad_input=grad_input)
-    return lambda: aten._adaptive_avg_pool2d_backward.out(grad_output, values, out=grad_input)
+        return aten.adaptive_avg_pool3d_backward, "grad_input", ()
+    return aten._adaptive_avg_pool2d_backward, "out", ()
+
+
+def backward(torch, problem, grad_output, values, indices, grad_input):
+    """A call that writes PyTorch's gradient into `grad_input`."""
+    packet, name, parameters = operator(torch, problem)
+    into = getattr(packet, name)
+    tensors = (grad_output, values, *parameters) if indices is None else (grad_output, values, *parameters, indices)
+    return lambda: into(*tensors, **{name: grad_input})
+
+
+def memory_for_torch(torch, problem, grad_output, values, indices):
+    """An uninitialised tensor for PyTorch's gradient, in the layout in which PyTorch itself would allocate it.
+
+    Some of its operators have no channels-last form: they copy their inputs, and write into memory of other strides as
+    if it were contiguous.
+    """
+    if len(problem.input) == 3 and problem.operator == "adaptive_avg_grad":
+        # The operator with an output has no twin that allocates under the same name.
+        allocated = torch.ops.aten._adaptive_avg_pool3d_backward(grad_output, values)
+    else:
+        packet, _, parameters = operator(torch, problem)
+        allocated = packet(*(t for t in (grad_output, values, *parameters, indices) if t is not None))
+    return torch.empty_strided(allocated.shape, allocated.stride(), dtype=allocated.dtype)
 
 
 # ---- comparison ----
@@ -239,10 +260,13 @@ def compare(torch, library, line, arguments):
     output, indices = forward(torch, problem, values)
     grad_output = arranged(torch, problem, (torch.rand(output.shape) + 0.5).to(dtype))
     del output
+    # PyTorch gets its own indices as its forward operator wrote them: some of its gradients misread other strides.
+    their_indices = indices
     indices = None if indices is None else arranged(torch, problem, indices)
     indices32 = None if indices is None else arranged(torch, problem, indices.to(torch.int32))
-    theirs, ours, ours32 = (torch.empty_like(values).fill_(math.nan) for _ in range(3))
-    peers = backward(torch, problem, grad_output, values, indices, theirs)
+    theirs = memory_for_torch(torch, problem, grad_output, values, their_indices).fill_(math.nan)
+    ours, ours32 = (torch.empty_like(values).fill_(math.nan) for _ in range(2))
+    peers = backward(torch, problem, grad_output, values, their_indices, theirs)
     with_int64 = Peer(library, line, grad_output, indices, ours)
     sides = {"torch": peers, "poolgrad": with_int64}
     if indices32 is not None:
