@@ -12,6 +12,7 @@ mod rows;
 mod scatter;
 mod spread;
 mod sweep;
+mod widen;
 mod windows;
 mod windows_max;
 

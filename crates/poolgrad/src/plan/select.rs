@@ -102,7 +102,7 @@ impl Way {
         let width = if kernel == Kernel::ScatterBuckets { 1 } else { limits.width };
         let shape = kernel.sweep_shape(geometry, limits);
         let n_groups = geometry.n.saturating_mul(geometry.c.div_ceil(width));
-        let least_tiles = if limits.n_workers == 1 { 1 } else { limits.n_workers * TILES_PER_WORKER };
+        let least_tiles = if limits.n_workers == 1 { 1 } else { limits.n_workers.saturating_mul(TILES_PER_WORKER) };
         let tile_places = (limits.tile_elements / width).max(1);
         let wanted = Wanted { unit: 1, most: tile_places, least_tiles };
         let plane_len = geometry.input_len();
@@ -112,7 +112,7 @@ impl Way {
             Kernel::ScatterSweep => Wanted {
                 unit: shape.slice_len(),
                 most: tile_places.max(plane_len.saturating_mul(2)),
-                least_tiles: if n_groups < 4 * limits.n_workers {
+                least_tiles: if n_groups / 4 < limits.n_workers {
                     least_tiles
                 } else {
                     least_tiles.min(n_groups / 2)
