@@ -12,6 +12,7 @@ Examples:
   poolgrad                        the demo: five operators on a brain scan, checked, with pictures
   poolgrad run max_3d --input x.npy --kernel-size 3 --stride 2 --output y.npy --indices-out i.npy
   poolgrad check 'adaptive_max_grad n2c16 in16x56x56 out8x7x7 bf16 i32'
+  poolgrad bench --quick
   poolgrad info";
 
 /// Pooling gradients: fast, deterministic, bounds-checked, native on strided tensors.
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Run problem lines against the high-precision reference.
     Check(Check),
+    /// Time problem lines and compare with what this machine's memory allows.
+    Bench(Bench),
     /// Print the version, instruction sets, threads, caches and environment variables in force.
     Info(Info),
 }
@@ -58,7 +61,7 @@ pub(crate) struct Demo {
     #[arg(long, value_name = "DIR", default_value = Demo::OUT)]
     pub(crate) out: PathBuf,
     /// The most threads that work on one call [default: all].
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) threads: Option<usize>,
     /// Print the results as JSON.
     #[arg(long)]
@@ -153,7 +156,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TYPE", value_parser = index_dtype, help_heading = "Types and execution")]
     pub(crate) index_dtype: Option<DType>,
     /// The most threads that work on one call [default: all].
-    #[arg(long, value_name = "N", value_parser = threads, help_heading = "Types and execution")]
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "Types and execution")]
     pub(crate) threads: Option<usize>,
     /// The instruction set to run on; `poolgrad info` lists them [default: the best].
     #[arg(long, value_name = "NAME", value_parser = isa, help_heading = "Types and execution")]
@@ -180,7 +183,7 @@ pub(crate) struct Check {
     #[arg(value_name = "FILE|PROBLEM", required = true)]
     pub(crate) problems: Vec<String>,
     /// Run each problem with each of these thread counts, such as 1,2,7 [default: all threads].
-    #[arg(long, value_name = "N", value_parser = threads, value_delimiter = ',')]
+    #[arg(long, value_name = "N", value_parser = count, value_delimiter = ',')]
     pub(crate) threads: Vec<usize>,
     /// Run on this instruction set, or on `all` of this machine's [default: the best].
     #[arg(long, value_name = "NAME")]
@@ -191,6 +194,50 @@ pub(crate) struct Check {
     /// Print the results as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+const BENCH_EXAMPLES: &str = "\
+Each result is checked before it is timed. The roofline is the time that memory alone would take,
+from the bandwidths measured between the runs; docs/performance.md explains.
+
+Examples:
+  poolgrad bench                                      the built-in list, problems/bench.txt
+  poolgrad bench 'max_grad n2c64 in16x112x112 k3 s2 p1 bf16 i32' --threads 1,2
+  poolgrad bench --html report.html --record benchmarks/record";
+
+#[derive(Args, Debug)]
+#[command(after_help = BENCH_EXAMPLES)]
+pub(crate) struct Bench {
+    /// Files of problem lines, - for standard input, or problems in quotes [default: the built-in list].
+    #[arg(value_name = "FILE|PROBLEM")]
+    pub(crate) problems: Vec<String>,
+    /// Time each problem with each of these thread counts, such as 1,2 [default: all threads].
+    #[arg(long, value_name = "N", value_parser = count, value_delimiter = ',')]
+    pub(crate) threads: Vec<usize>,
+    /// Run on this instruction set, or on `all` of this machine's [default: the best].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) isa: Option<String>,
+    /// Run this kernel [default: the one that the library prefers].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
+    /// Time this many runs of each problem [default: 0.3 seconds of them, at least 9].
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "quick")]
+    pub(crate) repeat: Option<usize>,
+    /// Time few runs: a look rather than a measurement.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Print the results as one JSON array.
+    #[arg(long, conflicts_with = "markdown")]
+    pub(crate) json: bool,
+    /// Print the results as a Markdown table.
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Also write a page with charts.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Also write the results with machine, compiler and commit, as JSON and Markdown.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
 }
 
 const INFO_EXAMPLES: &str = "\
@@ -213,9 +260,9 @@ fn sizes(text: &str) -> Result<Sizes, String> {
     Sizes::try_from(values.as_slice()).map_err(|error| error.to_string())
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(n_threads) if 1 <= n_threads => Ok(n_threads),
+        Ok(count) if 1 <= count => Ok(count),
         _ => Err("a whole number from 1 is wanted".into()),
     }
 }

@@ -1,4 +1,4 @@
-//! The command line of poolgrad: the demo, operators on files, conformance problems, and facts about the machine.
+//! The command line of poolgrad: the demo, operators on files, conformance problems, measurements, and facts about the machine.
 #![deny(unsafe_code)]
 
 mod cli;
@@ -6,6 +6,7 @@ mod commands;
 mod console;
 mod failure;
 mod formats;
+mod machine;
 mod picture;
 mod progress;
 

@@ -1,24 +1,14 @@
 //! `poolgrad check`: problem lines against the reference.
 
-use std::io::Read;
-use std::path::Path;
-
-use poolgrad::{Isa, PlanOptions};
-use poolgrad_check::{Case, Failure as Fault, Outcome, Problem, parse_list};
+use poolgrad_check::{Case, Failure as Fault, Outcome, Problem};
 use serde_json::{Value, json};
 
-use crate::cli::{self, Check};
+use super::problems::problems;
+use super::ways::{Way, ways};
+use crate::cli::Check;
 use crate::console;
 use crate::failure::Failure;
 use crate::progress::Progress;
-
-/// One way to run a problem; what is absent is the library's choice.
-#[derive(Clone, Debug)]
-struct Way {
-    isa: Option<Isa>,
-    threads: Option<usize>,
-    kernel: Option<String>,
-}
 
 /// A problem that failed, and the way in which it did.
 struct Failed {
@@ -27,11 +17,8 @@ struct Failed {
 }
 
 pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
-    let ways = ways(arguments)?;
-    let mut problems = Vec::new();
-    for argument in &arguments.problems {
-        problems.extend(problems_of(argument)?);
-    }
+    let ways = ways(arguments.isa.as_deref(), &arguments.threads, arguments.kernel.as_deref())?;
+    let problems = problems(&arguments.problems)?;
     let progress = Progress::new(problems.len() as u64);
     let mut failures = Vec::new();
     for problem in &problems {
@@ -57,61 +44,6 @@ pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
     }
 }
 
-/// Every combination of the instruction sets and thread counts asked for.
-fn ways(arguments: &Check) -> Result<Vec<Way>, Failure> {
-    let isas = match arguments.isa.as_deref() {
-        None => vec![None],
-        Some("all") => Isa::available().into_iter().map(Some).collect(),
-        Some(name) => {
-            let isa = cli::isa(name).map_err(|has| Failure::usage(format!("--isa {name}: {has}")))?;
-            vec![Some(isa)]
-        }
-    };
-    let threads = if arguments.threads.is_empty() {
-        vec![None]
-    } else {
-        arguments.threads.iter().copied().map(Some).collect()
-    };
-    let way = |isa| {
-        let kernel = &arguments.kernel;
-        threads.iter().map(move |&threads| Way { isa, threads, kernel: kernel.clone() })
-    };
-    Ok(isas.into_iter().flat_map(way).collect())
-}
-
-/// The problems that an argument names: a file, standard input, or itself.
-fn problems_of(argument: &str) -> Result<Vec<Problem>, Failure> {
-    let path = Path::new(argument);
-    let text = if argument == "-" {
-        let mut text = String::new();
-        let read = std::io::stdin().read_to_string(&mut text);
-        read.map_err(|error| Failure::file(Path::new("standard input"), &error))?;
-        text
-    } else if path.exists() {
-        std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?
-    } else if argument.contains(char::is_whitespace) {
-        let problem = argument.parse::<Problem>();
-        return problem.map(|problem| vec![problem]).map_err(|error| {
-            // A line number says nothing about a single line.
-            Failure::usage(if error.token.is_empty() {
-                format!("problem '{argument}' lacks {}", error.wanted)
-            } else {
-                format!("problem '{argument}': wanted {}, got {}", error.wanted, error.token)
-            })
-        });
-    } else {
-        return Err(Failure::usage(format!(
-            "there is no file {argument}; a problem goes in quotes, such as 'max_grad n1c2 in6x8 k3x2 s2'"
-        )));
-    };
-    let name = if argument == "-" { "standard input" } else { argument };
-    let problems = parse_list(&text).map_err(|error| Failure::work(format!("{name}: {error}")))?;
-    if problems.is_empty() {
-        return Err(Failure::work(format!("{name}: expected problem lines, found none")));
-    }
-    Ok(problems)
-}
-
 /// Runs a problem in every way: each result must be right, and all must have the same bits.
 fn check(problem: &Problem, ways: &[Way]) -> Result<(), Failed> {
     let failed = |way: &Way| {
@@ -130,30 +62,6 @@ fn check(problem: &Problem, ways: &[Way]) -> Result<(), Failed> {
         }
     }
     Ok(())
-}
-
-impl Way {
-    fn options(&self) -> PlanOptions {
-        let mut options = PlanOptions::default();
-        if let Some(isa) = self.isa {
-            options = options.isa(isa);
-        }
-        if let Some(threads) = self.threads {
-            options = options.threads(threads);
-        }
-        if let Some(kernel) = &self.kernel {
-            options = options.kernel(kernel);
-        }
-        options
-    }
-
-    /// The arguments that choose this way.
-    fn arguments(&self) -> String {
-        let isa = self.isa.map(|isa| format!(" --isa {isa}"));
-        let threads = self.threads.map(|threads| format!(" --threads {threads}"));
-        let kernel = self.kernel.as_ref().map(|kernel| format!(" --kernel {kernel}"));
-        [isa, threads, kernel].into_iter().flatten().collect()
-    }
 }
 
 impl Failed {

@@ -1,9 +1,12 @@
 //! The commands, one file or folder each.
 
+mod bench;
 mod check;
 mod demo;
 mod info;
+mod problems;
 mod run;
+mod ways;
 
 use crate::cli::Command;
 use crate::failure::Failure;
@@ -14,6 +17,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
     }
 }
