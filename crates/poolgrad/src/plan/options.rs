@@ -34,7 +34,8 @@ pub struct PlanOptions {
 }
 
 impl PlanOptions {
-    /// The most threads that work on one call; at least 1. By default all of rayon's current pool.
+    /// How many threads work on one call, at least 1; fewer where there are fewer tiles. By default all of rayon's
+    /// current pool, or the caller's alone where the problem is small; a number given here holds for small ones too.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
