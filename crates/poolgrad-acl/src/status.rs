@@ -8,19 +8,24 @@ use crate::fault::Fault;
 /// How an operator spells the core's arguments.
 pub(crate) type Spelling = fn(Argument) -> &'static str;
 
-/// An error of planning or of execution, in the words and codes of CANN.
+/// An error of planning, in the words and the code of CANN: everything that can be known in phase 1 has one.
 pub(crate) fn fault(error: &Error, spelling: Spelling) -> Fault {
-    Fault::new(code(error), error.message(&spelling))
+    Fault::new(codes::NN_PARAM_INVALID, error.message(&spelling))
 }
 
-/// Everything that can be known in phase 1 is one code there; what only shows when a launch runs fails its stream.
-fn code(error: &Error) -> i32 {
-    match error {
-        Error::IndexOutOfRange { .. } | Error::Misaligned { .. } | Error::NotAsPlanned { .. } => {
-            codes::RT_VECTOR_CORE_EXCEPTION
-        }
-        _ => codes::NN_PARAM_INVALID,
+/// An error of a launch over `n_spatial` axes, which fails its stream. The core counts positions on three axes; a 2-D
+/// operator has two.
+pub(crate) fn launch_fault(error: &Error, spelling: Spelling, n_spatial: usize) -> Fault {
+    let mut fault = fault(error, spelling);
+    fault.code = codes::RT_VECTOR_CORE_EXCEPTION;
+    if let Error::IndexOutOfRange { n, c, position, value, volume } = error {
+        fault.text = format!(
+            "{} must be at least 0 and below {volume}, got {value} at n = {n}, c = {c}, output position {:?}",
+            spelling(Argument::Indices),
+            &position[3 - n_spatial..]
+        );
     }
+    fault
 }
 
 /// Whether an error is about a parameter list, and so is one for an empty tensor too.
@@ -49,9 +54,15 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_launch_can_find_fails_the_stream() {
-        let bad = Error::IndexOutOfRange { n: 0, c: 1, position: [0, 0, 2], value: 6, volume: 4 };
-        assert_eq!(code(&bad), codes::RT_VECTOR_CORE_EXCEPTION);
-        assert_eq!(code(&Error::WorkspaceTooSmall { wanted: 64, got: 0 }), codes::NN_PARAM_INVALID);
+    fn a_launch_says_the_position_on_the_axes_of_its_operator() {
+        let bad = Error::IndexOutOfRange { n: 0, c: 1, position: [0, 3, 2], value: 6, volume: 4 };
+        let fault = |n_spatial| launch_fault(&bad, |argument| argument.name(), n_spatial);
+        assert_eq!(fault(2).code, codes::RT_VECTOR_CORE_EXCEPTION);
+        let text = "indices must be at least 0 and below 4, got 6 at n = 0, c = 1, output position";
+        assert_eq!(fault(2).text, format!("{text} [3, 2]"));
+        assert_eq!(fault(3).text, format!("{text} [0, 3, 2]"));
+        let unaligned = Error::Misaligned { argument: Argument::GradInput, wanted: 4 };
+        let fault = launch_fault(&unaligned, |argument| argument.name(), 3);
+        assert_eq!((fault.code, fault.text), (codes::RT_VECTOR_CORE_EXCEPTION, unaligned.to_string()));
     }
 }

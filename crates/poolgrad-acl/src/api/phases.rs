@@ -90,7 +90,7 @@ pub(super) fn prepare(
         let plan = request.plan(&PlanOptions::default().bad_indices(policy()))?;
         let work = match plan {
             None => None,
-            Some(plan) => Some(Work::new(plan, request.operands, operands(&request, given)?)),
+            Some(plan) => Some(Work::new(plan, &request, operands(&request, given)?)),
         };
         let made = Executor::new(operator, request.spelling, work);
         made.check_memory()?;

@@ -289,6 +289,7 @@ mod tests {
         assert_eq!(run(Profile::A950, &input, &pooled, Format::ND, &[2, 2, 3], ""), Runs);
         assert_eq!(run(Profile::A2, &input, &input, Format::NCDHW, &[], "outputSize must have 3 values"), NO);
         assert_eq!(run(Profile::A950, &input, &input, Format::NCDHW, &[], ""), Runs);
+        assert_eq!(run(Profile::A2, &[0, 2, 4, 5, 6], &[0, 2, 2, 2, 3], Format::NCDHW, &[2, 2, 3], ""), Idle);
         assert_eq!(run(Profile::A2, &[1, 0, 4, 5, 6], &[1, 0, 2, 2, 3], Format::NCDHW, &[2, 2, 3], "axis 1"), NO);
         let wrong = "outputOut must have size 2 on axis 2";
         assert_eq!(run(Profile::A2, &input, &[1, 2, 3, 2, 3], Format::NCDHW, &[2, 2, 3], wrong), NO);

@@ -51,9 +51,20 @@ impl Request {
     pub(crate) fn plan(&self, options: &PlanOptions) -> Outcome<Option<Box<Plan>>> {
         match Plan::with_options(&self.spec, &self.operands, options) {
             // In a box, since a plan is large and is handed on a few times.
-            Ok(plan) => Ok((!self.is_empty).then(|| Box::new(plan))),
+            Ok(plan) => Ok((!self.is_empty && !self.has_no_plane()).then(|| Box::new(plan))),
             Err(error) if self.is_empty && !status::concerns_parameter(&error) => Ok(None),
             Err(error) => Err(status::fault(&error, self.spelling)),
+        }
+    }
+
+    /// Whether the batch or the channels are empty, which the core takes: then tensors need no memory.
+    fn has_no_plane(&self) -> bool {
+        match &self.operands {
+            Operands::Pool { input, .. } | Operands::PoolWithIndices { input, .. } => input.layout.is_empty(),
+            Operands::Spread { grad_input, .. } | Operands::Scatter { grad_input, .. } => {
+                grad_input.layout.is_empty()
+            }
+            _ => false,
         }
     }
 }

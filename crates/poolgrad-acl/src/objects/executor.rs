@@ -12,6 +12,7 @@ use crate::codes;
 use crate::fault::{Fault, Outcome};
 use crate::ffi::handle::{Object, Registry};
 use crate::ffi::memory::Memory;
+use crate::lower::Request;
 use crate::runtime::memory::{self, Reach};
 use crate::status::Spelling;
 
@@ -27,6 +28,7 @@ pub(crate) struct Executor {
 pub(crate) struct Work {
     pub(crate) plan: Box<Plan>,
     pub(crate) operands: Operands<TensorDesc>,
+    pub(crate) n_spatial: usize,
     /// The tensors in the order of the operands, inputs first.
     tensors: [Option<Operand>; 3],
 }
@@ -58,9 +60,7 @@ impl Operand {
         let reach = Reach { low: bytes(start)?, high: bytes(end)? };
         Some(Self { argument, tensor, origin: bytes(view.offset)?, reach })
     }
-}
 
-impl Operand {
     /// Whether the tensor, at this address, and the workspace share bytes.
     fn meets(&self, memory: Memory, workspace: Memory, bytes: usize) -> bool {
         let (base, start) = (memory.addr() as i64, workspace.addr() as i64);
@@ -70,8 +70,9 @@ impl Operand {
 }
 
 impl Work {
-    pub(crate) fn new(plan: Box<Plan>, operands: Operands<TensorDesc>, tensors: [Option<Operand>; 3]) -> Self {
-        Self { plan, operands, tensors }
+    /// The work that a request asks for.
+    pub(crate) fn new(plan: Box<Plan>, request: &Request, tensors: [Option<Operand>; 3]) -> Self {
+        Self { plan, operands: request.operands, n_spatial: request.spec.n_spatial(), tensors }
     }
 }
 

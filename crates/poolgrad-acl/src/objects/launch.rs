@@ -67,10 +67,9 @@ impl Task for Launch {
                     }
                     return Ok(());
                 }
-                Err(error) => status::fault(&error, executor.spelling),
+                Err(error) => status::launch_fault(&error, executor.spelling, work.n_spatial),
             },
         };
-        fault.code = codes::RT_VECTOR_CORE_EXCEPTION;
         fault.origin = Some(executor.operator);
         Err(fault)
     }
