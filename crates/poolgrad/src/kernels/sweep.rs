@@ -42,6 +42,8 @@ pub(crate) struct SweepShape {
     held: usize,
     /// The channels of a group.
     width: usize,
+    /// The groups that are swept side by side.
+    n_lanes: usize,
 }
 
 impl SweepShape {
@@ -57,7 +59,10 @@ impl SweepShape {
             step *= 2;
         }
         let held = if step >= axis.output() { axis.input() } else { axis.most_covered(step) };
-        Self { axis, slice_len, output_slice_len: after(output), step, held, width }
+        // Single planes are swept two at a time where both fit; channels of a wider group are independent anyway.
+        let sums_len = held.saturating_mul(slice_len).saturating_mul(width);
+        let n_lanes = if width == 1 && sums_len / 4 <= most { 2 } else { 1 };
+        Self { axis, slice_len, output_slice_len: after(output), step, held, width, n_lanes }
     }
 
     /// A sweep that holds whole planes.
@@ -70,9 +75,9 @@ impl SweepShape {
         self.held.saturating_mul(self.slice_len).saturating_mul(self.width)
     }
 
-    /// Single planes are swept two at a time; the channels of a wider group are independent of each other anyway.
-    fn n_lanes(&self) -> usize {
-        if self.width == 1 { 2 } else { 1 }
+    /// The sums of lane number `lane`.
+    fn lane_len(&self, lane: usize) -> usize {
+        if lane < self.n_lanes { self.sums_len() } else { 0 }
     }
 
     /// The unit that tiles must not cut.
@@ -82,8 +87,8 @@ impl SweepShape {
 
     /// The scratch bytes of one worker.
     pub(crate) fn bytes<T: Float, I: Index>(&self) -> usize {
-        let lanes = Lane::<T, I>::bytes(self.sums_len()).saturating_mul(2);
-        lanes.saturating_add(booked::<T>(rows::ROW))
+        let lanes = (0..2).map(|lane| Lane::<T, I>::bytes(self.lane_len(lane)));
+        lanes.fold(booked::<T>(rows::ROW), usize::saturating_add)
     }
 }
 
@@ -109,9 +114,8 @@ impl<T: Float, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
     #[inline(always)]
     fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let range = tile.range();
-        let (len, n_lanes) = (self.shape.sums_len(), self.shape.n_lanes());
-        let mut lanes =
-            std::array::from_fn::<_, 2, _>(|i| Lane::new(&mut scratch, if i < n_lanes { len } else { 0 }));
+        let n_lanes = self.shape.n_lanes;
+        let mut lanes = std::array::from_fn::<_, 2, _>(|lane| Lane::new(&mut scratch, self.shape.lane_len(lane)));
         let staging = rows::staging(&mut scratch);
         let slices = range.flat.start / self.shape.slice_len..range.flat.end / self.shape.slice_len;
         let mut n_added = 0;

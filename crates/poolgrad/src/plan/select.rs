@@ -71,7 +71,10 @@ impl Kernel {
                 let plane_elements = geometry.input_len().saturating_mul(limits.width);
                 plane_elements <= limits.sweep_elements() && limits.n_workers <= n_groups.max(1)
             }
-            Kernel::ScatterSweep => self.sweep_shape(geometry, limits).sums_len() <= limits.tile_elements,
+            // Slices that fill the cache are still better swept than cut: parts of a plane read outputs repeatedly.
+            Kernel::ScatterSweep => {
+                self.sweep_shape(geometry, limits).sums_len() <= limits.tile_elements.saturating_mul(4)
+            }
             _ => true,
         }
     }
@@ -183,7 +186,7 @@ impl Choice {
 const TILE_BYTES: usize = 256 << 10;
 
 /// Problems of fewer elements than this run on the caller's thread: waking others would take longer.
-const PARALLEL_FROM: usize = 32 << 10;
+const PARALLEL_FROM: usize = 256 << 10;
 
 /// Tiles for each worker, so that one that is held up does not hold up the others.
 const TILES_PER_WORKER: usize = 8;
