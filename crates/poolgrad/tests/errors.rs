@@ -335,6 +335,13 @@ fn outputs_that_share_memory_are_refused() {
 }
 
 #[test]
+fn absurd_numbers_of_threads_are_limited() {
+    let operands = scatter(f32([1, 500, 500]), i64([1, 500, 500]), f32([1, 1000, 1000]));
+    let plan = Plan::with_options(&good().0, &operands, &PlanOptions::default().threads(usize::MAX)).unwrap();
+    assert!(plan.explain().threads <= 1024 && plan.workspace_bytes() < 1 << 30, "{}", plan.explain());
+}
+
+#[test]
 fn unknown_kernels_are_refused() {
     let (spec, operands) = good();
     let error = Plan::with_options(&spec, &operands, &PlanOptions::default().kernel("magic")).unwrap_err();

@@ -12,6 +12,9 @@ pub enum BadIndices {
     Drop,
 }
 
+/// Each thread has scratch memory and several tiles of its own, so an absurd number must not be taken at its word.
+const MOST_THREADS: usize = 1024;
+
 /// How a plan should run. The default lets the library choose everything.
 ///
 /// No option changes a bit of the result of an execution that succeeds by default: they exist for tests, for
@@ -34,11 +37,11 @@ pub struct PlanOptions {
 }
 
 impl PlanOptions {
-    /// How many threads work on one call, at least 1; fewer where there are fewer tiles. By default all of rayon's
+    /// How many threads work on one call, from 1 to 1024; fewer where there are fewer tiles. By default all of rayon's
     /// current pool, or the caller's alone where the problem is small; a number given here holds for small ones too.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads.max(1));
+        self.threads = Some(threads.clamp(1, MOST_THREADS));
         self
     }
 
