@@ -3,11 +3,16 @@
 //! Kernels see only accumulator rows (`f32`, or `f64` for `f64` tensors). A row of a narrower type is widened
 //! on the way in and narrowed once, to nearest even, on the way out.
 
+mod once;
+
 use std::fmt;
 
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use self::once::Once;
+use crate::simd;
 
 /// The element type of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,41 +94,60 @@ pub trait Element:
     const DTYPE: DType;
 }
 
-/// The type that sums are formed in: `f32`, and `f64` for `f64` tensors.
+/// A type that sums can be formed in.
+pub(crate) trait Sum: Element {
+    /// Positive zero, where every sum starts.
+    const ZERO: Self;
+    /// A term that changes no sum.
+    const NOTHING: Self;
+    /// Adds a term; whether this type can hold the sum.
+    fn add_term(&mut self, term: Self) -> bool;
+}
+
+/// The arithmetic of sums: `f32`, and `f64` for `f64` tensors.
 pub(crate) trait Accumulator:
-    Float<Acc = Self>
+    Sum
+    + Summed<Acc = Self>
     + PartialOrd
     + std::ops::Add<Output = Self>
     + std::ops::AddAssign
     + std::ops::Mul<Output = Self>
     + std::ops::Div<Output = Self>
 {
-    /// Positive zero, where every sum starts.
-    const ZERO: Self;
     /// The nearest value to a count of elements.
     fn from_count(count: u64) -> Self;
     /// Whether this is not a number.
     fn is_nan(self) -> bool;
 }
 
-/// An element that values and gradients can have.
-pub(crate) trait Float: Element {
+/// An element that can be added up.
+pub(crate) trait Summed: Element {
     /// The type that its sums are formed in.
-    type Acc: Accumulator;
+    type Acc: Sum;
     /// Writes each of `row` exactly into `wide`. Both have the same length.
     fn widen(row: &[Self], wide: &mut [Self::Acc]);
     /// Rounds each of `wide` to nearest even into `row`. Both have the same length.
     fn narrow(wide: &[Self::Acc], row: &mut [Self]);
     /// `row` itself where no widening is needed.
     fn as_wide(row: &[Self]) -> Option<&[Self::Acc]>;
+    /// `row` itself as a place for sums, where no narrowing is needed.
+    fn as_wide_mut(row: &mut [Self]) -> Option<&mut [Self::Acc]>;
     /// `wide` itself where no narrowing is needed.
     fn from_wide(wide: &[Self::Acc]) -> Option<&[Self]>;
+}
+
+/// An element that values and gradients can have.
+pub(crate) trait Float: Summed<Acc: Accumulator> {
+    /// The same element where sums have at most one term.
+    type Once: Summed;
 }
 
 /// An element that indices can have.
 pub(crate) trait Index: Element {
     /// The index as an offset; `usize::MAX`, which no tensor reaches, where it is negative or too large.
     fn offset(self) -> usize;
+    /// The index as an offset below `2^31`; a larger number where it is none.
+    fn small_offset(self) -> u32;
     /// An offset as an index. The plan has checked that every offset of the volume fits.
     fn from_offset(offset: usize) -> Self;
     /// The value, for messages.
@@ -142,8 +166,17 @@ elements!(f32 => F32, f64 => F64, f16 => F16, bf16 => BF16, i32 => I32, i64 => I
 
 macro_rules! accumulators {
     ($($type:ty),*) => {$(
-        impl Accumulator for $type {
+        impl Sum for $type {
             const ZERO: Self = 0.0;
+            // Negative zero leaves even positive zero as it is.
+            const NOTHING: Self = -0.0;
+            #[inline(always)]
+            fn add_term(&mut self, term: Self) -> bool {
+                *self += term;
+                true
+            }
+        }
+        impl Accumulator for $type {
             #[inline(always)]
             fn from_count(count: u64) -> Self {
                 count as $type
@@ -154,6 +187,9 @@ macro_rules! accumulators {
             }
         }
         impl Float for $type {
+            type Once = $type;
+        }
+        impl Summed for $type {
             type Acc = $type;
             #[inline(always)]
             fn widen(row: &[Self], wide: &mut [Self]) {
@@ -168,6 +204,10 @@ macro_rules! accumulators {
                 Some(row)
             }
             #[inline(always)]
+            fn as_wide_mut(row: &mut [Self]) -> Option<&mut [Self]> {
+                Some(row)
+            }
+            #[inline(always)]
             fn from_wide(wide: &[Self]) -> Option<&[Self]> {
                 Some(wide)
             }
@@ -177,17 +217,29 @@ macro_rules! accumulators {
 accumulators!(f32, f64);
 
 impl Float for f16 {
+    type Once = Once<f16>;
+}
+
+impl Summed for f16 {
     type Acc = f32;
     #[inline(always)]
     fn widen(row: &[Self], wide: &mut [f32]) {
-        row.convert_to_f32_slice(wide);
+        if !simd::widen_f16(row, wide) {
+            row.convert_to_f32_slice(wide);
+        }
     }
     #[inline(always)]
     fn narrow(wide: &[f32], row: &mut [Self]) {
-        row.convert_from_f32_slice(wide);
+        if !simd::narrow_f16(wide, row) {
+            row.convert_from_f32_slice(wide);
+        }
     }
     #[inline(always)]
     fn as_wide(_: &[Self]) -> Option<&[f32]> {
+        None
+    }
+    #[inline(always)]
+    fn as_wide_mut(_: &mut [Self]) -> Option<&mut [f32]> {
         None
     }
     #[inline(always)]
@@ -197,6 +249,10 @@ impl Float for f16 {
 }
 
 impl Float for bf16 {
+    type Once = Once<bf16>;
+}
+
+impl Summed for bf16 {
     type Acc = f32;
     // `bf16` is the upper half of an `f32`, so whole rows convert with shifts and adds, which vectorise at every
     // ISA level; `half` has no vector path for it.
@@ -223,17 +279,25 @@ impl Float for bf16 {
         None
     }
     #[inline(always)]
+    fn as_wide_mut(_: &mut [Self]) -> Option<&mut [f32]> {
+        None
+    }
+    #[inline(always)]
     fn from_wide(_: &[f32]) -> Option<&[Self]> {
         None
     }
 }
 
 macro_rules! indices {
-    ($($type:ty),*) => {$(
+    ($($type:ty => $small_offset:expr),*) => {$(
         impl Index for $type {
             #[inline(always)]
             fn offset(self) -> usize {
                 usize::try_from(self).unwrap_or(usize::MAX)
+            }
+            #[inline(always)]
+            fn small_offset(self) -> u32 {
+                $small_offset(self)
             }
             #[inline(always)]
             fn from_offset(offset: usize) -> Self {
@@ -245,7 +309,10 @@ macro_rules! indices {
         }
     )*};
 }
-indices!(i32, i64);
+indices!(
+    i32 => |index| index as u32,
+    i64 => |index: i64| if (index as u64) < 1 << 31 { index as u32 } else { u32::MAX }
+);
 
 #[cfg(test)]
 mod tests {
@@ -262,13 +329,13 @@ mod tests {
     fn bf16_rows_agree_with_half() {
         let wide: Vec<f32> = f32_near_bf16().collect();
         let mut row = vec![bf16::ZERO; wide.len()];
-        <bf16 as Float>::narrow(&wide, &mut row);
+        <bf16 as Summed>::narrow(&wide, &mut row);
         for (&wide, &got) in wide.iter().zip(&row) {
             let want = bf16::from_f32(wide);
             assert_eq!(got.to_bits(), want.to_bits(), "narrowing {wide:?} ({:#x})", wide.to_bits());
         }
         let mut back = vec![0.0; row.len()];
-        <bf16 as Float>::widen(&row, &mut back);
+        <bf16 as Summed>::widen(&row, &mut back);
         for (&value, &wide) in row.iter().zip(&back) {
             assert_eq!(wide.to_bits(), u32::from(value.to_bits()) << 16);
         }
@@ -287,5 +354,11 @@ mod tests {
         assert_eq!((-1i32).offset(), usize::MAX);
         assert_eq!(i64::MIN.offset(), usize::MAX);
         assert_eq!(7i64.offset(), 7);
+        for far in [-1, i64::MIN, i64::MAX, 1 << 31, 1 << 32, (1 << 32) + 7] {
+            assert!(far.small_offset() >= 1 << 31, "{far}");
+        }
+        assert!((-1i32).small_offset() >= 1 << 31 && i32::MIN.small_offset() >= 1 << 31);
+        assert_eq!((7i32.small_offset(), 7i64.small_offset()), (7, 7));
+        assert_eq!(i64::from(i32::MAX).small_offset(), i32::MAX as u32);
     }
 }

@@ -24,13 +24,14 @@ const ROOMS: &[Room] = &[
         // Errors carry what they are about.
         also: &["dtype", "tensor", "spec"],
     },
+    // Rows of some element types are converted by instructions of their own.
+    room("simd"),
     room("dtype"),
     // The write-out routine knows nothing but slices, and the tensors' unsafe room writes its tiles with it.
     room("exec::stream"),
     room("tensor"),
     room("spec"),
     room("geometry"),
-    room("simd"),
     room("exec"),
     // Kernels fill the tiles, and take rows from the scratch memory, that `exec` hands to them.
     room("kernels"),

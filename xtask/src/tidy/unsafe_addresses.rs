@@ -7,6 +7,7 @@ use super::tree::{Tree, numbered};
 /// The files and folders that may hold unsafe code.
 const ADDRESSES: &[&str] = &[
     "crates/poolgrad/src/tensor/raw.rs",
+    "crates/poolgrad/src/tensor/raw/",
     "crates/poolgrad/src/exec/stream.rs",
     "crates/poolgrad-acl/src/ffi/",
     "crates/poolgrad-acl/src/api/",

@@ -64,6 +64,14 @@ impl AxisWindows {
         self.rule == Rule::Adaptive
     }
 
+    /// Whether no input lies in two windows.
+    pub(crate) fn are_disjoint(&self) -> bool {
+        match self.rule {
+            Rule::Fixed { kernel_size, stride, dilation, .. } => dilation * (kernel_size - 1) < stride,
+            Rule::Adaptive => self.input.is_multiple_of(self.output),
+        }
+    }
+
     /// The window of output position `o`.
     #[inline(always)]
     pub(crate) fn window(&self, o: usize) -> Window {
@@ -182,6 +190,11 @@ mod tests {
             assert_eq!(&taps, want, "window {o} of {windows:?}");
             assert_eq!(want.last(), Some(&window.last()));
         }
+        let mut taps: Vec<usize> = all.iter().flatten().copied().collect();
+        taps.sort_unstable();
+        let n_taps = taps.len();
+        taps.dedup();
+        assert!(!windows.are_disjoint() || taps.len() == n_taps, "{windows:?}");
         for n in 1..=all.len() {
             let covered = |first: usize| windows.cover(first + n - 1).end - windows.cover(first).start;
             let most = (0..=all.len() - n).map(covered).max().unwrap();
@@ -226,6 +239,14 @@ mod tests {
                 });
             }
         }
+    }
+
+    #[test]
+    fn windows_that_touch_are_disjoint() {
+        assert!(fixed(8, 4, [2, 2, 0, 1]).are_disjoint() && fixed(9, 3, [2, 3, 0, 1]).are_disjoint());
+        assert!(!fixed(9, 4, [3, 2, 1, 1]).are_disjoint() && !fixed(9, 4, [2, 2, 0, 2]).are_disjoint());
+        assert!(AxisWindows::adaptive(8, 4).are_disjoint() && AxisWindows::adaptive(8, 1).are_disjoint());
+        assert!(!AxisWindows::adaptive(8, 3).are_disjoint() && !AxisWindows::adaptive(3, 6).are_disjoint());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::outputs::Outputs;
 use super::rows::{self, ROW};
-use crate::dtype::{Float, Index};
+use crate::dtype::{Index, Sum, Summed};
 use crate::exec::{Crew, Queue, Scratch, TileKernel, booked, run_tiles};
 use crate::geometry::Geometry;
 use crate::tensor::partition::Partition;
@@ -51,6 +51,12 @@ impl Buckets {
         booked::<AtomicU32>(self.output_len) + booked::<AtomicU64>(self.n_counts())
     }
 
+    /// The scratch bytes of one worker.
+    pub(crate) fn bytes<T: Summed, I: Index>(&self) -> usize {
+        let sums = booked::<T::Acc>(self.partition.flat_len()) + booked::<T>(ROW);
+        sums.max(booked::<I>(ROW))
+    }
+
     fn n_counts(&self) -> usize {
         self.n_chunks.saturating_mul(self.partition.tiles_per_group())
     }
@@ -60,7 +66,7 @@ impl Buckets {
     }
 
     /// Fills all of `target`; returns the number of outputs that were added: those whose index lies in the volume.
-    pub(crate) fn run<T: Float, I: Index>(
+    pub(crate) fn run<T: Summed, I: Index>(
         &self,
         outputs: &Outputs<'_, T, I>,
         target: &Target<'_, T, I>,
@@ -126,14 +132,14 @@ impl Buckets {
 }
 
 /// The last step: the sums of each tile, from the sorted list of one plane.
-struct Sums<'a, T: Float, I: Index> {
+struct Sums<'a, T: Summed, I: Index> {
     buckets: &'a Buckets,
     outputs: &'a Outputs<'a, T, I>,
     list: &'a [AtomicU32],
     ends: &'a [AtomicU64],
 }
 
-impl<T: Float, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
+impl<T: Summed, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
     #[inline(always)]
     fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let Buckets { partition, n_chunks, chunk_len, .. } = *self.buckets;
@@ -154,7 +160,7 @@ impl<T: Float, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
                 let index = self.outputs.indices.row(plane, output..output + 1).load(&mut [])[0];
                 T::widen(self.outputs.grad_output.row(plane, output..output + 1).load(&mut []), &mut gradient);
                 if let Some(sum) = sums.get_mut(index.offset().wrapping_sub(range.flat.start)) {
-                    *sum += gradient[0];
+                    sum.add_term(gradient[0]);
                 }
             }
         }

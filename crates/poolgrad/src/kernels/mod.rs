@@ -6,21 +6,24 @@
 #![forbid(unsafe_code)]
 
 mod buckets;
+mod locate;
 mod mean;
 mod outputs;
+mod planes;
 mod rows;
-mod scatter;
 mod spread;
 mod sweep;
+mod sweep_shape;
 mod widen;
 mod windows;
 mod windows_max;
 
 pub(crate) use buckets::Buckets;
 pub(crate) use mean::Mean;
-pub(crate) use outputs::Outputs;
-pub(crate) use rows::WIDEST;
-pub(crate) use scatter::Scatter;
+pub(crate) use outputs::{Outputs, Summing};
+pub(crate) use planes::{Planes, PlanesShape};
+pub(crate) use rows::{ROW, WIDEST};
 pub(crate) use spread::Spread;
-pub(crate) use sweep::{Sweep, SweepShape};
+pub(crate) use sweep::Sweep;
+pub(crate) use sweep_shape::{SweepLimits, SweepShape};
 pub(crate) use windows_max::WindowsMax;

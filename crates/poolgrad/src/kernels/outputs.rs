@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::rows::{ROW, RowBuffers, WIDEST};
-use crate::dtype::{Accumulator, Float, Index};
+use super::locate::Locate;
+use super::rows::{ROW, RowBuffers};
+use crate::dtype::{Index, Sum, Summed};
 use crate::exec::{Crew, Queue, Scratch, booked};
 use crate::geometry::Geometry;
 use crate::tensor::raw::Source;
@@ -16,83 +17,116 @@ pub(crate) struct Outputs<'a, T, I> {
     pub(crate) indices: Source<'a, I>,
 }
 
-/// Sums of part of one group, and buffers for the rows of outputs that are added to them.
-pub(super) struct Lane<'s, T: Float, I> {
-    pub(super) group: usize,
-    pub(super) sums: &'s mut [T::Acc],
-    gradients: RowBuffers<'s, T>,
-    indices: &'s mut [I],
+/// How the sums of a max gradient are formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Summing {
+    /// All of them in a type that can hold them, and all of them rounded.
+    All,
+    /// The same, but only those with terms are rounded: they are few.
+    Few,
+    /// In the output's own type, as none has more than one term.
+    Once,
 }
 
-impl<'s, T: Float, I: Index> Lane<'s, T, I> {
-    /// A lane of `len` sums, and one place more than they belong to (see [`add_channels_at`]).
+/// The most planes that are worked on side by side.
+pub(super) const LANES: usize = 2;
+
+/// Buffers for rows of outputs of one group.
+pub(super) struct Lane<'s, T: Summed, I> {
+    pub(super) group: usize,
+    gradients: RowBuffers<'s, T>,
+    indices: &'s mut [I],
+    channels: Channels<'s, T::Acc>,
+}
+
+impl<'s, T: Summed, I: Index> Lane<'s, T, I> {
+    /// A lane for groups of up to `width` channels; without channels, it is not used and has no buffers.
     #[inline(always)]
-    pub(super) fn new(scratch: &mut Scratch<'s>, len: usize) -> Self {
-        let sums = scratch.row(len + WIDEST);
-        Self { group: 0, sums, gradients: RowBuffers::new(scratch, ROW), indices: scratch.row(ROW) }
+    pub(super) fn new(scratch: &mut Scratch<'s>, width: usize) -> Self {
+        let len = if width == 0 { 0 } else { ROW };
+        let channels = Channels::new(scratch, width.max(1));
+        Self { group: 0, gradients: RowBuffers::new(scratch, len), indices: scratch.row(len), channels }
     }
 
     /// The scratch bytes of a lane.
-    pub(super) fn bytes(len: usize) -> usize {
-        booked::<T::Acc>(len.saturating_add(WIDEST)) + RowBuffers::<T>::bytes(ROW) + booked::<I>(ROW)
+    pub(super) const fn bytes() -> usize {
+        RowBuffers::<T>::bytes(ROW) + booked::<I>(ROW) + Channels::<T::Acc>::bytes()
     }
 }
 
-impl<T: Float, I: Index> Outputs<'_, T, I> {
+impl<T: Summed, I: Index> Outputs<'_, T, I> {
     /// The channels of group `group`.
     #[inline(always)]
     pub(super) fn width_of(&self, group: usize) -> usize {
         self.indices.width_of(group)
     }
 
-    /// Adds the outputs at flat offsets `flat`, in ascending order, to those sums of each lane that their indices
-    /// point to, where sums begin at flat offset `first` and are those of `len` places; returns how many it added.
-    ///
-    /// Neighbouring windows often share their maximum, so that each addition waits for the one before it. Two lanes
-    /// of single planes are therefore worked side by side: they are independent, as the channels of a group are.
+    /// Adds the outputs at flat offsets `flat`, in ascending order, to those `sums` that their indices point to; returns
+    /// how many it added.
     #[inline(always)]
     pub(super) fn add(
         &self,
         flat: Range<usize>,
-        (first, len): (usize, usize),
-        lanes: &mut [Lane<'_, T, I>],
+        lane: &mut Lane<'_, T, I>,
+        (locate, sums): (impl Locate, &mut [T::Acc]),
     ) -> u64 {
+        let width = self.width_of(lane.group);
         let mut n_added = 0;
-        let mut start = flat.start;
-        while start < flat.end {
-            // A row is cut where a run of either tensor ends.
-            let left = |run_len: usize| run_len - start % run_len;
-            let runs = left(self.grad_output.run_len()).min(left(self.indices.run_len()));
-            let width = self.width_of(lanes[0].group);
-            let row = start..start + (flat.end - start).min(runs).min(ROW / width);
-            start = row.end;
-            match lanes {
-                [lane] => {
-                    let (indices, gradients) = self.load(lane.group, row, (&mut lane.gradients, lane.indices));
-                    n_added += match width {
-                        1 => add_at((first, &mut lane.sums[..len]), indices, gradients),
-                        _ => {
-                            let sums = &mut lane.sums[..(len + 1) * width];
-                            add_channels_at((first, sums), width, indices, gradients)
-                        }
-                    };
-                }
-                [one, two] => {
-                    let a = self.load(one.group, row.clone(), (&mut one.gradients, one.indices));
-                    let b = self.load(two.group, row, (&mut two.gradients, two.indices));
-                    n_added += add_both_at(first, (&mut one.sums[..len], a), (&mut two.sums[..len], b));
-                }
-                _ => unreachable!("one lane or two"),
-            }
+        let mut rest = flat;
+        while let Some(row) = self.next_row(&mut rest, width) {
+            let Lane { group, gradients, indices, channels } = lane;
+            let outputs = self.load((*group, row), (gradients, indices));
+            n_added += channels.add((locate, &mut *sums), width, outputs);
         }
         n_added
+    }
+
+    /// [`Outputs::add`] for several planes side by side.
+    ///
+    /// Neighbouring windows often share their maximum, so that each addition waits for the one before it; the planes
+    /// are independent, as the channels of a group are.
+    #[inline(always)]
+    pub(super) fn add_side_by_side<const N: usize>(
+        &self,
+        flat: Range<usize>,
+        lanes: &mut [Lane<'_, T, I>; N],
+        (locate, sums): (impl Locate, [&mut [T::Acc]; N]),
+    ) -> u64 {
+        let mut n_added = 0;
+        let mut rest = flat;
+        let mut sums = sums;
+        while let Some(row) = self.next_row(&mut rest, 1) {
+            let mut outputs = lanes.iter_mut().map(|Lane { group, gradients, indices, .. }| {
+                self.load((*group, row.clone()), (gradients, indices))
+            });
+            let mut sums = sums.iter_mut();
+            n_added += add_side_by_side(
+                locate,
+                [(); N].map(|()| {
+                    (sums.next().map(|sums| &mut **sums).unwrap_or_default(), outputs.next().unwrap_or_default())
+                }),
+            );
+        }
+        n_added
+    }
+
+    /// Takes a row off the front of `rest`; it is cut where a run of either tensor ends.
+    #[inline(always)]
+    pub(super) fn next_row(&self, rest: &mut Range<usize>, width: usize) -> Option<Range<usize>> {
+        if rest.start >= rest.end {
+            return None;
+        }
+        let left = |run_len: usize| run_len - rest.start % run_len;
+        let runs = left(self.grad_output.run_len()).min(left(self.indices.run_len()));
+        let row = rest.start..rest.start + rest.len().min(runs).min(ROW / width);
+        rest.start = row.end;
+        Some(row)
     }
 
     #[inline(always)]
     fn load<'b>(
         &self,
-        group: usize,
-        row: Range<usize>,
+        (group, row): (usize, Range<usize>),
         (gradients, indices): (&'b mut RowBuffers<'_, T>, &'b mut [I]),
     ) -> (&'b [I], &'b [T::Acc])
     where
@@ -132,56 +166,107 @@ impl<T: Float, I: Index> Outputs<'_, T, I> {
 
 /// Adds one gradient to the sum that its index points to, if that is among `sums`; returns how many it added.
 #[inline(always)]
-fn add_one<A: Accumulator, I: Index>((first, sums): (usize, &mut [A]), index: I, gradient: A) -> u64 {
+fn add_one<A: Sum, I: Index>((locate, sums): (impl Locate, &mut [A]), index: I, gradient: A) -> u64 {
     // The bounds check on the very value that is used is what keeps any index from doing harm.
-    match sums.get_mut(index.offset().wrapping_sub(first)) {
-        Some(sum) => {
-            *sum += gradient;
-            1
-        }
+    match sums.get_mut(locate.place(index.small_offset()) as usize) {
+        Some(sum) => u64::from(sum.add_term(gradient)),
         None => 0,
     }
 }
 
 #[inline(always)]
-fn add_at<A: Accumulator, I: Index>((first, sums): (usize, &mut [A]), indices: &[I], gradients: &[A]) -> u64 {
+fn add_at<A: Sum, I: Index>((locate, sums): (impl Locate, &mut [A]), (indices, gradients): (&[I], &[A])) -> u64 {
     let outputs = indices.iter().zip(gradients);
-    outputs.map(|(&index, &gradient)| add_one((first, sums), index, gradient)).sum()
+    outputs.map(|(&index, &gradient)| add_one((locate, sums), index, gradient)).sum()
 }
 
-/// As [`add_at`], where each place has `width` channels, each with an index of its own.
+/// Adds rows of several channels, each of which has an index of its own.
 ///
-/// Channels-last planes are worked on in small parts, and many an output around one turns out to belong to the next:
-/// as good as random, so nothing is branched on. What belongs elsewhere goes to one place behind the others, whose sums
-/// mean nothing.
-#[inline(always)]
-fn add_channels_at<A: Accumulator, I: Index>(
-    (first, sums): (usize, &mut [A]),
+/// Many an output around a block turns out to belong to the next: as good as random, so nothing is branched on. What
+/// belongs elsewhere becomes nothing, added to the first place. Where each gradient goes is worked out for a whole row
+/// at a time, which takes vectors; only the additions go one by one.
+pub(super) struct Channels<'s, A> {
+    /// The channel of each element of a row.
+    channels: &'s mut [u32],
+    places: &'s mut [u32],
+    gradients: &'s mut [A],
     width: usize,
-    indices: &[I],
-    gradients: &[A],
+}
+
+impl<'s, A: Sum> Channels<'s, A> {
+    /// For groups of up to `width` channels; single ones need no buffers.
+    #[inline(always)]
+    pub(super) fn new(scratch: &mut Scratch<'s>, width: usize) -> Self {
+        let len = if width == 1 { 0 } else { ROW };
+        Self { channels: scratch.row(len), places: scratch.row(len), gradients: scratch.row(len), width: 0 }
+    }
+
+    pub(super) const fn bytes() -> usize {
+        2 * booked::<u32>(ROW) + booked::<A>(ROW)
+    }
+
+    /// Adds the outputs, in ascending order, of a group of `width` channels to those `sums` that their indices point to;
+    /// returns how many it added.
+    #[inline(always)]
+    pub(super) fn add<I: Index>(
+        &mut self,
+        (locate, sums): (impl Locate, &mut [A]),
+        width: usize,
+        (indices, gradients): (&[I], &[A]),
+    ) -> u64 {
+        if width == 1 {
+            return add_at((locate, sums), (indices, gradients));
+        }
+        let len = (sums.len() / width) as u32;
+        if len == 0 {
+            return 0;
+        }
+        if self.width != width {
+            self.width = width;
+            for (i, channel) in self.channels.iter_mut().enumerate() {
+                *channel = (i % width) as u32;
+            }
+        }
+        let mut n_added = 0;
+        let whole = ROW / width * width;
+        for (indices, gradients) in indices.chunks(whole).zip(gradients.chunks(whole)) {
+            let outputs = indices.iter().zip(gradients).zip(&*self.channels);
+            let targets = self.places.iter_mut().zip(&mut *self.gradients);
+            let mut n_inside = 0;
+            for (((&index, &gradient), &channel), (target, kept)) in outputs.zip(targets) {
+                let place = locate.place(index.small_offset());
+                let inside = place < len;
+                *target = if inside { place * width as u32 } else { 0 } + channel;
+                *kept = if inside { gradient } else { A::NOTHING };
+                n_inside += u32::from(inside);
+            }
+            n_added += u64::from(n_inside);
+            for (&place, &gradient) in self.places[..indices.len()].iter().zip(&*self.gradients) {
+                if let Some(sum) = sums.get_mut(place as usize) {
+                    n_added -= u64::from(!sum.add_term(gradient));
+                }
+            }
+        }
+        n_added
+    }
+}
+
+/// The sums of a plane, and the indices and gradients that go to them.
+type PlaneOutputs<'p, A, I> = (&'p mut [A], (&'p [I], &'p [A]));
+
+/// [`add_at`] for several planes, each with as many outputs, in turns.
+#[inline(always)]
+pub(super) fn add_side_by_side<A: Sum, I: Index, const N: usize>(
+    locate: impl Locate,
+    planes: [PlaneOutputs<'_, A, I>; N],
 ) -> u64 {
-    let len = sums.len() / width - 1;
+    let n_outputs = planes.iter().map(|(_, (indices, gradients))| indices.len().min(gradients.len())).min();
     let mut n_added = 0;
-    for (indices, gradients) in indices.chunks_exact(width).zip(gradients.chunks_exact(width)) {
-        for (c, (&index, &gradient)) in indices.iter().zip(gradients).enumerate() {
-            let place = index.offset().wrapping_sub(first);
-            sums[place.min(len) * width + c] += gradient;
-            n_added += u64::from(place < len);
+    let mut planes = planes;
+    for i in 0..n_outputs.unwrap_or(0) {
+        for (sums, (indices, gradients)) in &mut planes {
+            n_added += add_one((locate, sums), indices[i], gradients[i]);
         }
     }
     n_added
-}
-
-#[inline(always)]
-fn add_both_at<A: Accumulator, I: Index>(
-    first: usize,
-    (sums_a, (indices_a, gradients_a)): (&mut [A], (&[I], &[A])),
-    (sums_b, (indices_b, gradients_b)): (&mut [A], (&[I], &[A])),
-) -> u64 {
-    let outputs = indices_a.iter().zip(gradients_a).zip(indices_b.iter().zip(gradients_b));
-    let added = outputs.map(|((&index_a, &gradient_a), (&index_b, &gradient_b))| {
-        add_one((first, sums_a), index_a, gradient_a) + add_one((first, sums_b), index_b, gradient_b)
-    });
-    added.sum()
 }

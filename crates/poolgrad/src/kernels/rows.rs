@@ -2,7 +2,7 @@
 //!
 //! None of them adds across a row, so a compiler may use vectors of any width without changing a bit.
 
-use crate::dtype::{Accumulator, Element, Float};
+use crate::dtype::{Accumulator, Element, Sum, Summed};
 use crate::exec::{Scratch, booked};
 use crate::tensor::raw::{OutTile, Row};
 
@@ -15,7 +15,7 @@ pub(crate) const WIDEST: usize = ROW / 8;
 
 /// Sets every element to +0.0.
 #[inline(always)]
-pub(crate) fn clear<A: Accumulator>(row: &mut [A]) {
+pub(crate) fn clear<A: Sum>(row: &mut [A]) {
     row.fill(A::ZERO);
 }
 
@@ -28,12 +28,12 @@ pub(crate) fn add<A: Accumulator>(sums: &mut [A], terms: &[A]) {
 }
 
 /// Buffers for rows that do not lie in memory as a kernel reads them.
-pub(crate) struct RowBuffers<'s, T: Float> {
+pub(crate) struct RowBuffers<'s, T: Summed> {
     elements: &'s mut [T],
     wide: &'s mut [T::Acc],
 }
 
-impl<'s, T: Float> RowBuffers<'s, T> {
+impl<'s, T: Summed> RowBuffers<'s, T> {
     /// Buffers for rows of up to `len` elements.
     #[inline(always)]
     pub(crate) fn new(scratch: &mut Scratch<'s>, len: usize) -> Self {
@@ -62,7 +62,7 @@ impl<'s, T: Float> RowBuffers<'s, T> {
 ///
 /// `staging` holds rounded elements on their way to memory that cannot be rounded into directly.
 #[inline(always)]
-pub(crate) fn store<T: Float>(
+pub(crate) fn store<T: Summed>(
     out: &mut OutTile<'_, T>,
     (group, flat): (usize, usize),
     wide: &[T::Acc],
@@ -72,7 +72,7 @@ pub(crate) fn store<T: Float>(
         return out.write(group, flat, elements);
     }
     let width = out.width_of(group);
-    if let Some(row) = out.row_mut(group, flat..flat + wide.len() / width) {
+    if let Some(row) = out.memory(group..group + 1, flat..flat + wide.len() / width) {
         return T::narrow(wide, row);
     }
     let places = staging.len() / width;

@@ -12,16 +12,17 @@
 //! 3. add the wide row to every row `(d, h)` of its window.
 //!
 //! Depths that lie in the same windows have the same gradients. So a depth is summed up only where the set of windows
-//! along D changes, and is a copy of the depth before it, already rounded, otherwise. A few depths at a time are
-//! gathered in the cache and written out.
+//! along D changes, and is a copy of the depth before it, already rounded, otherwise. Depths are formed in the output
+//! where it can hold them and is not to be streamed; otherwise a few at a time are gathered in the cache and written out.
+//! Where each plane has a single output, all of its elements are the same.
 //!
 //! Traffic per output: its gradient; per input: one write of its gradient.
 
 use std::ops::Range;
 
-use super::rows;
+use super::rows::{self, ROW};
 use super::widen::{OutputRow, Widen, within};
-use crate::dtype::Float;
+use crate::dtype::{Accumulator, Element, Float, Sum};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
 use crate::tensor::raw::{Source, Tile};
@@ -48,7 +49,8 @@ impl<'a, T: Float> Spread<'a, T> {
     pub(crate) fn bytes(geometry: &Geometry, (flat_len, width): (usize, usize)) -> usize {
         let [_, _, n_w] = geometry.input();
         let (depth, gathered) = lens(geometry, (flat_len, width));
-        booked::<T::Acc>(depth) + booked::<T>(gathered) + Widen::<T>::bytes(flat_len.min(n_w), width)
+        let even = booked::<T::Acc>(ROW) + 3 * booked::<T>(ROW);
+        even.max(booked::<T::Acc>(depth) + booked::<T>(gathered) + Widen::<T>::bytes(flat_len.min(n_w), width))
     }
 }
 
@@ -62,6 +64,9 @@ fn lens(geometry: &Geometry, (flat_len, width): (usize, usize)) -> (usize, usize
 impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
     #[inline(always)]
     fn fill(&self, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
+        if self.geometry.output_len() == 1 {
+            return self.fill_evenly(tile, scratch);
+        }
         let range = tile.range();
         let (depth_len, gathered_len) = lens(&self.geometry, (self.flat_len, self.width));
         let sums = scratch.row::<T::Acc>(depth_len);
@@ -71,6 +76,10 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
         for group in range.groups {
             let width = self.grad_output.width_of(group);
             let depth_len = block.h.len() * block.w.len() * width;
+            if let Some(memory) = tile.first.memory(group..group + 1, range.flat.clone()) {
+                self.fill_memory(group, (&block, &mut sums[..depth_len]), memory, &mut widen);
+                continue;
+            }
             let mut flat = range.flat.start;
             let mut n_gathered = 0;
             let mut reaching = 0..0;
@@ -101,6 +110,62 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
 }
 
 impl<T: Float> Spread<'_, T> {
+    /// Fills all depths of a block where they lie.
+    #[inline(always)]
+    fn fill_memory(
+        &self,
+        group: usize,
+        (block, sums): (&Block, &mut [T::Acc]),
+        memory: &mut [T],
+        widen: &mut Widen<'_, T>,
+    ) {
+        let len = sums.len();
+        let mut reaching = 0..0;
+        for (d, at) in block.d.clone().zip((0..).step_by(len)) {
+            let before = std::mem::replace(&mut reaching, self.geometry.axes[0].reaching(d..d + 1));
+            if reaching == before {
+                memory.copy_within(at - len..at, at);
+            } else if let Some(sums) = T::as_wide_mut(&mut memory[at..at + len]) {
+                self.sum_depth((group, reaching.clone()), block, sums, widen);
+            } else {
+                self.sum_depth((group, reaching.clone()), block, sums, widen);
+                T::narrow(sums, &mut memory[at..at + len]);
+            }
+        }
+    }
+
+    /// Fills a tile of planes that have one output each, some planes at a time.
+    #[inline(always)]
+    fn fill_evenly(&self, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
+        let range = tile.range();
+        let (elements, shares) = (scratch.row::<T>(ROW), scratch.row::<T::Acc>(ROW));
+        let (rounded, even) = (scratch.row::<T>(ROW), scratch.row::<T>(ROW));
+        let count = T::Acc::from_count(self.geometry.input_len() as u64);
+        // Groups of different widths are not worked on together.
+        let at_once = if self.width == 1 { ROW } else { 1 };
+        for start in range.groups.clone().step_by(at_once) {
+            let groups = start..range.groups.end.min(start + at_once);
+            let width = self.grad_output.width_of(start);
+            let gradients = self.grad_output.groups(groups.clone(), elements);
+            let (shares, rounded) = (&mut shares[..gradients.len()], &mut rounded[..gradients.len()]);
+            T::widen(gradients, shares);
+            shares.iter_mut().for_each(|share| *share = T::Acc::ZERO + *share / count);
+            T::narrow(shares, rounded);
+            for (group, values) in groups.zip(rounded.chunks_exact(width)) {
+                if let Some(memory) = tile.first.memory(group..group + 1, range.flat.clone()) {
+                    repeat(values, memory);
+                    continue;
+                }
+                let places = ROW / width;
+                repeat(values, &mut even[..places * width]);
+                for flat in range.flat.clone().step_by(places) {
+                    let n_places = places.min(range.flat.end - flat);
+                    tile.first.write(group, flat, &even[..n_places * width]);
+                }
+            }
+        }
+    }
+
     /// The sums of one depth, which lies in the windows `reaching` along D.
     #[inline(always)]
     fn sum_depth(
@@ -124,6 +189,15 @@ impl<T: Float> Spread<'_, T> {
                 rows.take(h.len()).for_each(|row| rows::add(row, wide));
             }
         }
+    }
+}
+
+/// Fills `row` with `values`, again and again.
+#[inline(always)]
+fn repeat<T: Element>(values: &[T], row: &mut [T]) {
+    match values {
+        &[value] => row.fill(value),
+        values => row.chunks_exact_mut(values.len()).for_each(|places| places.copy_from_slice(values)),
     }
 }
 

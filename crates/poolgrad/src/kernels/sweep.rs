@@ -11,95 +11,38 @@
 //! 2. clear the sums of the slices that those windows reach anew;
 //! 3. add those outputs, in ascending order, where their indices point.
 //!
+//! Where slices are too large for that, a block of the plane is swept at a time: some rows of each slice, or some columns
+//! of some rows. Where the output can hold the sums and is not to be streamed, they are formed in it, and nothing moves.
+//!
 //! An index may point outside its window: that is legal, and then its sum may not be held any more, or not yet. So
 //! the kernel counts the additions. If all outputs were added, nothing more needs to be looked at; otherwise the
-//! caller finds out why. With all slices of a plane held at once, every index of its volume is found.
+//! caller finds out why.
 //!
 //! A tile that is part of a plane also reads the outputs of its neighbours that reach into it, and adds only what is
 //! its own; so every output is still added at most once.
 //!
-//! Traffic per output: its gradient and index, read once; per input: one write of its gradient.
+//! Traffic per output: its gradient and index, read once, and once more for each neighbouring block that its window
+//! reaches; per input: one write of its gradient.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::outputs::{Lane, Outputs};
-use super::rows;
-use crate::dtype::{Float, Index};
+use super::locate::{FlatFrom, InBlock, LARGEST_VOLUME, Locate};
+use super::outputs::{LANES, Lane, Outputs};
+use super::rows::{self, ROW};
+use super::sweep_shape::SweepShape;
+use crate::dtype::{Index, Summed};
 use crate::exec::{Scratch, TileKernel, booked};
-use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::raw::{OutTile, Tile};
 
-/// How planes are swept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SweepShape {
-    axis: AxisWindows,
-    /// The inputs, and the outputs, of one place along the axis.
-    slice_len: usize,
-    output_slice_len: usize,
-    /// How many places of outputs are added at a time, and the most slices that their windows reach.
-    step: usize,
-    held: usize,
-    /// The channels of a group.
-    width: usize,
-    /// The groups that are swept side by side.
-    n_lanes: usize,
-}
-
-impl SweepShape {
-    /// A sweep that holds about `most` sums, if it can: windows of a single place may reach more.
-    pub(crate) fn new(geometry: &Geometry, width: usize, most: usize) -> Self {
-        let (input, output) = (geometry.input(), geometry.output());
-        // The slowest axis that has more than one place; a single place of output would have to span them all.
-        let i = (0..2).find(|&i| input[i] > 1 || output[i] > 1).unwrap_or(2);
-        let after = |sizes: [usize; 3]| sizes[i + 1..].iter().product::<usize>();
-        let (axis, slice_len) = (geometry.axes[i], after(input));
-        let mut step = 1;
-        while step < axis.output() && axis.most_covered(2 * step).saturating_mul(slice_len * width) <= most {
-            step *= 2;
-        }
-        let held = if step >= axis.output() { axis.input() } else { axis.most_covered(step) };
-        // Single planes are swept two at a time where both fit; channels of a wider group are independent anyway.
-        let sums_len = held.saturating_mul(slice_len).saturating_mul(width);
-        let n_lanes = if width == 1 && sums_len / 4 <= most { 2 } else { 1 };
-        Self { axis, slice_len, output_slice_len: after(output), step, held, width, n_lanes }
-    }
-
-    /// A sweep that holds whole planes.
-    pub(crate) fn whole(geometry: &Geometry, width: usize) -> Self {
-        Self::new(geometry, width, usize::MAX)
-    }
-
-    /// The sums that one lane holds.
-    pub(crate) fn sums_len(&self) -> usize {
-        self.held.saturating_mul(self.slice_len).saturating_mul(self.width)
-    }
-
-    /// The sums of lane number `lane`.
-    fn lane_len(&self, lane: usize) -> usize {
-        if lane < self.n_lanes { self.sums_len() } else { 0 }
-    }
-
-    /// The unit that tiles must not cut.
-    pub(crate) fn slice_len(&self) -> usize {
-        self.slice_len
-    }
-
-    /// The scratch bytes of one worker.
-    pub(crate) fn bytes<T: Float, I: Index>(&self) -> usize {
-        let lanes = (0..2).map(|lane| Lane::<T, I>::bytes(self.lane_len(lane)));
-        lanes.fold(booked::<T>(rows::ROW), usize::saturating_add)
-    }
-}
-
 /// The outputs, how planes are swept, and the count of outputs that were added.
-pub(crate) struct Sweep<'a, T: Float, I: Index> {
+pub(crate) struct Sweep<'a, T: Summed, I: Index> {
     outputs: Outputs<'a, T, I>,
     shape: SweepShape,
     n_added: AtomicU64,
 }
 
-impl<'a, T: Float, I: Index> Sweep<'a, T, I> {
+impl<'a, T: Summed, I: Index> Sweep<'a, T, I> {
     pub(crate) fn new(outputs: Outputs<'a, T, I>, shape: SweepShape) -> Self {
         Self { outputs, shape, n_added: AtomicU64::new(0) }
     }
@@ -108,90 +51,253 @@ impl<'a, T: Float, I: Index> Sweep<'a, T, I> {
     pub(crate) fn n_added(&self) -> u64 {
         self.n_added.load(Ordering::Relaxed)
     }
+
+    /// The scratch bytes of one worker.
+    pub(crate) fn bytes(shape: &SweepShape) -> usize {
+        let lane = booked::<T::Acc>(shape.sums_len()).saturating_add(Lane::<T, I>::bytes());
+        // Rows of lanes that are not used are empty, and still begin on a line.
+        let unused = 7 * booked::<u8>(0);
+        lane.saturating_mul(shape.n_lanes).saturating_add(LANES * unused + booked::<T>(ROW))
+    }
 }
 
-impl<T: Float, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
+impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
     #[inline(always)]
     fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let range = tile.range();
-        let n_lanes = self.shape.n_lanes;
-        let mut lanes = std::array::from_fn::<_, 2, _>(|lane| Lane::new(&mut scratch, self.shape.lane_len(lane)));
+        let SweepShape { n_lanes, width, .. } = self.shape;
+        let sums_len = self.shape.sums_len();
+        let lane_len = |lane| if lane < n_lanes { sums_len } else { 0 };
+        let mut held: [_; LANES] = std::array::from_fn(|lane| scratch.row::<T::Acc>(lane_len(lane)));
         let staging = rows::staging(&mut scratch);
-        let slices = range.flat.start / self.shape.slice_len..range.flat.end / self.shape.slice_len;
+        let mut lanes = std::array::from_fn::<_, LANES, _>(|lane| {
+            Lane::new(&mut scratch, if lane < n_lanes { width } else { 0 })
+        });
+        let stack = Stack::new(&self.shape, &range.block);
         let mut n_added = 0;
         let mut group = range.groups.start;
         while group < range.groups.end {
-            let n_lanes = n_lanes.min(range.groups.end - group);
-            for (lane, group) in lanes.iter_mut().zip(group..) {
+            let n_left = range.groups.end - group;
+            let n_now = if n_left < n_lanes { 1 } else { n_lanes };
+            let groups = group..group + n_now;
+            for (lane, group) in lanes.iter_mut().zip(groups.clone()) {
                 lane.group = group;
             }
-            n_added += self.sweep(slices.clone(), &mut lanes[..n_lanes], (&mut tile.first, staging));
-            group += n_lanes;
+            // Places of channels are 32 bits.
+            let in_place = range.is_contiguous() && range.flat.len() * width <= LARGEST_VOLUME;
+            let memory = if in_place { tile.first.memory(groups.clone(), range.flat.clone()) } else { None };
+            let sums = match memory.and_then(T::as_wide_mut) {
+                Some(memory) => {
+                    let mut parts = memory.chunks_exact_mut(memory.len() / n_now);
+                    Sums { lanes: [(); LANES].map(|()| parts.next().unwrap_or_default()), out: None }
+                }
+                None => {
+                    let mut parts = held.iter_mut();
+                    let lanes = [(); LANES].map(|()| parts.next().map(|part| &mut **part).unwrap_or_default());
+                    Sums { lanes, out: Some((&mut tile.first, &mut *staging)) }
+                }
+            };
+            n_added += self.sweep(&stack, &mut lanes[..n_now], sums);
+            group = groups.end;
         }
         self.n_added.fetch_add(n_added, Ordering::Relaxed);
     }
 }
 
-impl<T: Float, I: Index> Sweep<'_, T, I> {
-    /// Fills `slices` of the groups of all lanes; returns how many outputs it added.
+/// The sums of each lane, and where they are written to; the output's own memory, if nowhere.
+struct Sums<'m, 't, T: Summed> {
+    lanes: [&'m mut [T::Acc]; LANES],
+    out: Option<(&'m mut OutTile<'t, T>, &'m mut [T])>,
+}
+
+/// A block of a plane as a stack of parts of slices.
+struct Stack {
+    slices: Range<usize>,
+    /// The rows and the columns, and the outputs that reach them.
+    rows: Range<usize>,
+    columns: Range<usize>,
+    reaching: [Range<usize>; 2],
+    /// The places of the block in each slice.
+    part: usize,
+    cut: Cut,
+    locate: InBlock,
+}
+
+/// What is left out of a slice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Nothing,
+    Rows,
+    Columns,
+}
+
+impl Stack {
+    fn new(shape: &SweepShape, block: &[Range<usize>; 3]) -> Self {
+        let [slices, rows, columns] = block.clone();
+        let [_, n_rows, n_columns] = shape.dims();
+        let cut = match (rows.len() == n_rows, columns.len() == n_columns) {
+            (true, true) => Cut::Nothing,
+            (false, true) => Cut::Rows,
+            (_, false) => Cut::Columns,
+        };
+        Self {
+            reaching: [shape.axes[1].reaching(rows.clone()), shape.axes[2].reaching(columns.clone())],
+            part: rows.len() * columns.len(),
+            cut,
+            locate: InBlock::new(shape.dims(), block.clone()),
+            slices,
+            rows,
+            columns,
+        }
+    }
+}
+
+impl<T: Summed, I: Index> Sweep<'_, T, I> {
+    /// Forms the sums of a block of the groups of all lanes; returns how many outputs it added.
     #[inline(always)]
-    fn sweep(
-        &self,
-        slices: Range<usize>,
-        lanes: &mut [Lane<'_, T, I>],
-        (out, staging): (&mut OutTile<'_, T>, &mut [T]),
-    ) -> u64 {
-        let SweepShape { axis, slice_len, output_slice_len, step, .. } = self.shape;
-        let sums_per_slice = slice_len * self.outputs.width_of(lanes[0].group);
-        // The slices whose sums are held, the first of them at the front.
+    fn sweep(&self, stack: &Stack, lanes: &mut [Lane<'_, T, I>], mut sums: Sums<'_, '_, T>) -> u64 {
+        let SweepShape { axes: [axis, ..], step, .. } = self.shape;
+        let slices = &stack.slices;
+        let part = stack.part * self.outputs.width_of(lanes[0].group);
+        // The slices whose sums are held, and the one whose sums come first.
         let mut held = slices.start..slices.start;
+        let mut front = held.start;
         let mut n_added = 0;
         let Range { start: mut first, end } = axis.reaching(slices.clone());
-        while first < end {
+        loop {
             let last = end.min(first + step);
-            // Where everything is held, so are the slices that no window reaches: an index may point there too.
-            let stop = if step < axis.output() { axis.cover(last - 1).end.min(slices.end) } else { slices.end };
-            let start = axis.cover(first).start;
-            self.release(&mut held, start.min(slices.end), lanes, (out, staging));
-            for lane in &mut *lanes {
-                let (from, to) = (held.len(), stop.saturating_sub(held.start));
-                rows::clear(&mut lane.sums[from * sums_per_slice..to.max(from) * sums_per_slice]);
+            let (mut start, mut stop) = (slices.end, slices.end);
+            if first < end {
+                start = start.min(axis.cover(first).start);
+                // Where everything is held, so are the slices that no window reaches: an index may point there too.
+                stop = if step < axis.output() { stop.min(axis.cover(last - 1).end) } else { stop };
             }
-            held.end = held.end.max(stop);
-            let outputs = first * output_slice_len..last * output_slice_len;
-            n_added += self.outputs.add(outputs, (held.start * slice_len, held.len() * slice_len), lanes);
+            self.release(stack, (&mut held, &mut front), start, lanes, &mut sums);
+            if first >= end {
+                return n_added;
+            }
+            let (from, to) = (held.end - front, stop.max(held.end) - front);
+            held.end = front + to;
+            for lane in sums.lanes.iter_mut().take(lanes.len()) {
+                rows::clear(&mut lane[from * part..to * part]);
+            }
+            n_added += self.add(stack, (first..last, front..held.end), lanes, &mut sums.lanes);
             first = last;
         }
-        self.release(&mut held, slices.end, lanes, (out, staging));
+    }
+
+    /// Adds the outputs at `places` of the stack to the sums of the slices that are held.
+    #[inline(always)]
+    fn add(
+        &self,
+        stack: &Stack,
+        (places, held): (Range<usize>, Range<usize>),
+        lanes: &mut [Lane<'_, T, I>],
+        sums: &mut [&mut [T::Acc]; LANES],
+    ) -> u64 {
+        let [_, n_rows, n_columns] = self.shape.output_dims();
+        let n_sums = held.len() * stack.part * self.outputs.width_of(lanes[0].group);
+        let locate = stack.locate.with_depths(&held);
+        match stack.cut {
+            Cut::Nothing => {
+                let flat = places.start * n_rows * n_columns..places.end * n_rows * n_columns;
+                let locate = FlatFrom::new(held.start * stack.part);
+                // Two functions, as the compiler needs to know the number of planes.
+                if let Ok(lanes) = <&mut [_; LANES]>::try_from(&mut *lanes) {
+                    let sums = sums.each_mut().map(|sums| &mut sums[..n_sums]);
+                    return self.outputs.add_side_by_side(flat, lanes, (locate, sums));
+                }
+                self.outputs.add(flat, &mut lanes[0], (locate, &mut sums[0][..n_sums]))
+            }
+            Cut::Rows => {
+                self.add_rows(stack, places, &mut lanes[0], (locate.of_whole_rows(), &mut sums[0][..n_sums]))
+            }
+            Cut::Columns => self.add_rows(stack, places, &mut lanes[0], (locate, &mut sums[0][..n_sums])),
+        }
+    }
+
+    /// [`Sweep::add`] for part of each slice.
+    #[inline(always)]
+    fn add_rows(
+        &self,
+        stack: &Stack,
+        places: Range<usize>,
+        lane: &mut Lane<'_, T, I>,
+        (locate, sums): (impl Locate, &mut [T::Acc]),
+    ) -> u64 {
+        let [_, n_rows, n_columns] = self.shape.output_dims();
+        let [rows, columns] = &stack.reaching;
+        let mut n_added = 0;
+        for place in places {
+            let first = place * n_rows;
+            if columns.len() == n_columns {
+                let flat = (first + rows.start) * n_columns..(first + rows.end) * n_columns;
+                n_added += self.outputs.add(flat, lane, (locate, &mut *sums));
+                continue;
+            }
+            for row in first + rows.start..first + rows.end {
+                let flat = row * n_columns + columns.start..row * n_columns + columns.end;
+                n_added += self.outputs.add(flat, lane, (locate, &mut *sums));
+            }
+        }
         n_added
     }
 
-    /// Writes out all slices before `start`, and moves those that are held beyond it to the front.
+    /// Lets go of all slices before `start`: writes them out, and moves those that are held beyond it to the front.
     #[inline(always)]
     fn release(
         &self,
-        held: &mut Range<usize>,
+        stack: &Stack,
+        (held, front): (&mut Range<usize>, &mut usize),
         start: usize,
         lanes: &mut [Lane<'_, T, I>],
-        (out, staging): (&mut OutTile<'_, T>, &mut [T]),
+        sums: &mut Sums<'_, '_, T>,
     ) {
-        let slice_len = self.shape.slice_len;
-        let sums_per_slice = slice_len * self.outputs.width_of(lanes[0].group);
+        let part = stack.part * self.outputs.width_of(lanes[0].group);
+        let groups = lanes[0].group..lanes[0].group + lanes.len();
         while held.start < start {
             if held.start == held.end {
                 // No window reaches these slices.
                 held.end = start.min(held.start + self.shape.held);
-                for lane in &mut *lanes {
-                    rows::clear(&mut lane.sums[..held.len() * sums_per_slice]);
+                for (lane, _) in sums.lanes.iter_mut().zip(groups.clone()) {
+                    rows::clear(&mut lane[(held.start - *front) * part..(held.end - *front) * part]);
                 }
             }
             let n_done = start.min(held.end) - held.start;
-            for lane in &mut *lanes {
-                let done = &lane.sums[..n_done * sums_per_slice];
-                rows::store(out, (lane.group, held.start * slice_len), done, staging);
-                lane.sums.copy_within(n_done * sums_per_slice..held.len() * sums_per_slice, 0);
-            }
             held.start += n_done;
+            let Some((out, staging)) = &mut sums.out else { continue };
+            for (lane, group) in sums.lanes.iter_mut().zip(groups.clone()) {
+                self.store(stack, (group, *front), &lane[..n_done * part], (&mut **out, &mut **staging));
+                lane.copy_within(n_done * part..held.len() * part + n_done * part, 0);
+            }
+            *front = held.start;
+        }
+    }
+
+    /// Writes the sums of some slices from `first` on.
+    #[inline(always)]
+    fn store(
+        &self,
+        stack: &Stack,
+        (group, first): (usize, usize),
+        sums: &[T::Acc],
+        (out, staging): (&mut OutTile<'_, T>, &mut [T]),
+    ) {
+        let [_, n_rows, n_columns] = self.shape.dims();
+        let width = self.outputs.width_of(group);
+        // The places that are neighbours in the plane.
+        let piece = match stack.cut {
+            Cut::Nothing => sums.len() / width,
+            Cut::Rows => stack.part,
+            Cut::Columns => stack.columns.len(),
+        };
+        for (i, sums) in sums.chunks_exact(piece * width).enumerate() {
+            let (slice, row) = match stack.cut {
+                Cut::Nothing | Cut::Rows => (first + i, stack.rows.start),
+                Cut::Columns => (first + i / stack.rows.len(), stack.rows.start + i % stack.rows.len()),
+            };
+            let flat = (slice * n_rows + row) * n_columns + stack.columns.start;
+            rows::store(out, (group, flat), sums, staging);
         }
     }
 }

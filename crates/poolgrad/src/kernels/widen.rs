@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::rows::{self, ROW, RowBuffers};
-use crate::dtype::{Accumulator, Float};
+use crate::dtype::{Accumulator, Float, Sum};
 use crate::exec::{Scratch, booked};
 use crate::geometry::{AxisWindows, Window};
 use crate::tensor::raw::Source;

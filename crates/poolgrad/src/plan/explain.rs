@@ -10,7 +10,7 @@ use crate::simd::Isa;
 pub struct Explanation {
     /// The operation's name, such as `max_grad`.
     pub operation: &'static str,
-    /// The kernel's name, such as `scatter:tiles`.
+    /// The kernel's name, such as `scatter:sweep`.
     pub kernel: &'static str,
     /// The ISA level that loops are compiled for.
     pub isa: Isa,

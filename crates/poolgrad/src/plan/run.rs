@@ -3,10 +3,10 @@
 use super::options::BadIndices;
 use super::select::{Choice, Kernel, Way};
 use super::{Plan, TypedTask};
-use crate::dtype::{Element, Float, Index};
+use crate::dtype::{Element, Float, Index, Summed};
 use crate::error::Error;
 use crate::exec::{Crew, TileKernel, run_tiles};
-use crate::kernels::{Buckets, Mean, Outputs, Scatter, Spread, Sweep, WindowsMax};
+use crate::kernels::{Buckets, Mean, Outputs, Planes, PlanesShape, Spread, Summing, Sweep, WindowsMax};
 use crate::spec::Operands;
 use crate::tensor::raw::{Cut, Source, Target};
 use crate::tensor::{TensorView, TensorViewMut};
@@ -57,21 +57,29 @@ impl TypedTask for Run<'_, '_> {
                 plan.fill::<T, T>(&kernel, (grad_input, None), &mut crew);
             }
             Operands::Scatter { grad_output, indices, mut grad_input } => {
-                let outputs = |width| Outputs {
-                    grad_output: plan.source::<T>(&grad_output, width),
-                    indices: plan.source::<I>(&indices, width),
-                };
                 let Choice { way, far, bad_indices, .. } = choice;
-                if plan.scatter::<T, I>(way, &outputs(way.width), grad_input.reborrow(), (&mut crew, shared)) {
+                let inputs = (&grad_output, &indices);
+                let found_all = match way.summing {
+                    Summing::Once => {
+                        let outputs = plan.outputs::<T::Once, I>(inputs, way.width);
+                        plan.scatter(way, &outputs, grad_input.reborrow(), (&mut crew, &mut *shared))
+                    }
+                    _ => {
+                        let outputs = plan.outputs::<T, I>(inputs, way.width);
+                        plan.scatter(way, &outputs, grad_input.reborrow(), (&mut crew, &mut *shared))
+                    }
+                };
+                if found_all {
                     return Ok(());
                 }
                 match bad_indices {
-                    BadIndices::Refuse => plan.check_indices(&outputs(1), &mut crew)?,
+                    BadIndices::Refuse => plan.check_indices(&plan.outputs::<T, I>(inputs, 1), &mut crew)?,
                     // Those that were not found lie outside the volume, and everything else is done.
-                    BadIndices::Drop if way.kernel.finds_far_indices() => return Ok(()),
+                    BadIndices::Drop if way.finds_far_indices() => return Ok(()),
                     BadIndices::Drop => (),
                 }
-                plan.scatter::<T, I>(far, &outputs(far.width), grad_input, (&mut crew, shared));
+                let outputs = plan.outputs::<T, I>(inputs, far.width);
+                plan.scatter(far, &outputs, grad_input, (&mut crew, shared));
             }
         }
         Ok(())
@@ -81,6 +89,14 @@ impl TypedTask for Run<'_, '_> {
 impl Plan {
     fn source<'a, E: Element>(&self, view: &TensorView<'a>, width: usize) -> Source<'a, E> {
         Source::new(view, self.checked.n_spatial, width)
+    }
+
+    fn outputs<'a, T: Element, I: Element>(
+        &self,
+        (grad_output, indices): (&TensorView<'a>, &TensorView<'a>),
+        width: usize,
+    ) -> Outputs<'a, T, I> {
+        Outputs { grad_output: self.source(grad_output, width), indices: self.source(indices, width) }
     }
 
     /// Fills the outputs, tile by tile, with a kernel that cannot fail.
@@ -103,7 +119,7 @@ impl Plan {
     }
 
     /// The gradient of a max pooling; whether every index was found where this way looks for it.
-    fn scatter<T: Float, I: Index>(
+    fn scatter<T: Summed, I: Index>(
         &self,
         way: &Way,
         outputs: &Outputs<'_, T, I>,
@@ -113,13 +129,13 @@ impl Plan {
         let geometry = self.checked.geometry;
         let n_outputs = geometry.n_planes() as u64 * geometry.output_len() as u64;
         let n_added = match way.kernel {
-            Kernel::ScatterPlanes | Kernel::ScatterSweep => {
-                let kernel = Sweep::new(*outputs, way.shape);
+            Kernel::ScatterPlanes => {
+                let kernel = Planes::new(*outputs, PlanesShape::new(&geometry, way.width, way.summing));
                 run_tiles(&kernel, &self.target(way.cut(), (grad_input, None)), usize::MAX, crew);
                 kernel.n_added()
             }
-            Kernel::ScatterParts => {
-                let kernel = Scatter::new(*outputs, geometry, way.sums_len());
+            Kernel::ScatterSweep => {
+                let kernel = Sweep::new(*outputs, way.sweep);
                 run_tiles(&kernel, &self.target(way.cut(), (grad_input, None)), usize::MAX, crew);
                 kernel.n_added()
             }

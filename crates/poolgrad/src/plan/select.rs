@@ -6,7 +6,9 @@ use crate::dtype::{DType, Float, Index};
 use crate::error::Error;
 use crate::exec::{last_level_cache_bytes, max_workers};
 use crate::geometry::Geometry;
-use crate::kernels::{Buckets, Mean, Scatter, Spread, SweepShape, WIDEST, WindowsMax};
+use crate::kernels::{
+    Buckets, Mean, PlanesShape, ROW, Spread, Summing, Sweep, SweepLimits, SweepShape, WIDEST, WindowsMax,
+};
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
 use crate::tensor::partition::{Partition, Wanted};
@@ -17,10 +19,8 @@ use crate::tensor::raw::Cut;
 pub(super) enum Kernel {
     /// Scatter into whole planes at once: indices may point anywhere.
     ScatterPlanes,
-    /// Scatter along a plane, holding the slices that windows reach: one pass where indices are local to them.
+    /// Scatter along blocks of planes, holding the slices that windows reach: one pass where indices are local to them.
     ScatterSweep,
-    /// Scatter into parts of planes: one pass where indices are local to their windows.
-    ScatterParts,
     /// Sort outputs by the part they fall into, then scatter.
     ScatterBuckets,
     /// Spread rows over their windows.
@@ -36,7 +36,7 @@ impl Kernel {
     const fn family(spec: &Spec) -> &'static [Kernel] {
         match (&spec.pool, spec.direction) {
             (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Gradient) => {
-                &[Kernel::ScatterPlanes, Kernel::ScatterSweep, Kernel::ScatterParts, Kernel::ScatterBuckets]
+                &[Kernel::ScatterPlanes, Kernel::ScatterSweep, Kernel::ScatterBuckets]
             }
             (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Forward) => &[Kernel::MaxRows],
             (Pool::AdaptiveAvg(_), Direction::Gradient) => &[Kernel::SpreadRows],
@@ -49,17 +49,11 @@ impl Kernel {
         match self {
             Kernel::ScatterPlanes => "scatter:planes",
             Kernel::ScatterSweep => "scatter:sweep",
-            Kernel::ScatterParts => "scatter:parts",
             Kernel::ScatterBuckets => "scatter:buckets",
             Kernel::SpreadRows => "spread:rows",
             Kernel::MaxRows => "max:rows",
             Kernel::MeanRows => "mean:rows",
         }
-    }
-
-    /// Whether a scatter finds every index that points into the volume, be it inside its window or not.
-    pub(super) fn finds_far_indices(self) -> bool {
-        matches!(self, Kernel::ScatterPlanes | Kernel::ScatterBuckets)
     }
 
     /// Whether this kernel can, and should, compute the problem with these limits.
@@ -69,20 +63,12 @@ impl Kernel {
             Kernel::ScatterPlanes => {
                 let n_groups = geometry.n * geometry.c.div_ceil(limits.width);
                 let plane_elements = geometry.input_len().saturating_mul(limits.width);
-                plane_elements <= limits.sweep_elements() && limits.n_workers <= n_groups.max(1)
+                let few = limits.summing == Summing::Few;
+                let most = if few { limits.most_sums() } else { limits.few_sums() };
+                plane_elements <= most && limits.n_workers <= n_groups.max(1)
             }
-            // Slices that fill the cache are still better swept than cut: parts of a plane read outputs repeatedly.
-            Kernel::ScatterSweep => {
-                self.sweep_shape(geometry, limits).sums_len() <= limits.tile_elements.saturating_mul(4)
-            }
+            Kernel::ScatterSweep => SweepShape::accepts(geometry),
             _ => true,
-        }
-    }
-
-    fn sweep_shape(self, geometry: &Geometry, limits: &Limits) -> SweepShape {
-        match self {
-            Kernel::ScatterPlanes => SweepShape::whole(geometry, limits.width),
-            _ => SweepShape::new(geometry, limits.width, limits.sweep_elements()),
         }
     }
 }
@@ -94,8 +80,10 @@ pub(super) struct Way {
     pub(super) partition: Partition,
     /// The channels that are worked on together: 1, unless they are neighbours in memory.
     pub(super) width: usize,
-    /// How planes are swept, by the kernels that sweep.
-    pub(super) shape: SweepShape,
+    /// How planes are swept, by the kernel that sweeps.
+    pub(super) sweep: SweepShape,
+    /// How the sums of a max gradient are formed.
+    pub(super) summing: Summing,
 }
 
 impl Way {
@@ -103,31 +91,38 @@ impl Way {
         let geometry = &checked.geometry;
         // Sorting knows single planes only.
         let width = if kernel == Kernel::ScatterBuckets { 1 } else { limits.width };
-        let shape = kernel.sweep_shape(geometry, limits);
         let n_groups = geometry.n.saturating_mul(geometry.c.div_ceil(width));
         let least_tiles = if limits.n_workers == 1 { 1 } else { limits.n_workers.saturating_mul(TILES_PER_WORKER) };
-        let tile_places = (limits.tile_elements / width).max(1);
-        let wanted = Wanted { unit: 1, most: tile_places, least_tiles };
-        let plane_len = geometry.input_len();
-        let wanted = match kernel {
-            Kernel::ScatterPlanes => Wanted { unit: plane_len, ..wanted },
-            // A sweep reads its neighbours' outputs where a plane is cut, and is at its best on two planes.
-            Kernel::ScatterSweep => Wanted {
-                unit: shape.slice_len(),
-                most: tile_places.max(plane_len.saturating_mul(2)),
-                least_tiles: if n_groups / 4 < limits.n_workers {
-                    least_tiles
-                } else {
-                    least_tiles.min(n_groups / 2)
-                },
+        let sweep = SweepShape::new(
+            geometry,
+            &SweepLimits {
+                width,
+                few_sums: limits.few_sums(),
+                most_sums: limits.most_sums(),
+                least_tiles,
+                n_workers: limits.n_workers,
             },
-            _ => wanted,
+        );
+        let (unit, most) = match (kernel, limits.summing) {
+            // Sums are cleared once for each tile.
+            (Kernel::ScatterPlanes, Summing::Few) => (geometry.input_len(), geometry.input_len().saturating_mul(8)),
+            (Kernel::ScatterPlanes, _) => (geometry.input_len(), limits.tile_elements / width),
+            _ => (1, limits.tile_elements / width),
         };
-        let written = match kernel {
-            Kernel::MaxRows | Kernel::MeanRows => geometry.output(),
-            _ => geometry.input(),
+        let wanted = Wanted { unit, most: most.max(1), least_tiles };
+        let partition = match kernel {
+            Kernel::ScatterSweep => sweep.partition(),
+            Kernel::MaxRows | Kernel::MeanRows => Partition::new(n_groups, geometry.output(), wanted),
+            _ => Partition::new(n_groups, geometry.input(), wanted),
         };
-        Self { kernel, partition: Partition::new(n_groups, written, wanted), width, shape }
+        // Sorted outputs are added by their index alone, which may be that of others too.
+        let summing = if kernel == Kernel::ScatterBuckets { Summing::All } else { limits.summing };
+        Self { kernel, partition, width, sweep, summing }
+    }
+
+    /// Whether a scatter adds every output whose index points into the volume, be it inside its window or not.
+    pub(super) fn finds_far_indices(&self) -> bool {
+        matches!(self.kernel, Kernel::ScatterPlanes | Kernel::ScatterBuckets) && self.summing != Summing::Once
     }
 
     /// How outputs are cut.
@@ -140,19 +135,14 @@ impl Way {
         (self.partition.flat_len(), self.width)
     }
 
-    /// The sums of a tile, for one of its groups.
-    pub(super) fn sums_len(&self) -> usize {
-        self.partition.flat_len() * self.width
-    }
-
     /// The bytes of scratch for each worker, and of memory that `n_workers` share.
     fn bytes<T: Float, I: Index>(&self, geometry: &Geometry, n_workers: usize) -> (usize, usize) {
         match self.kernel {
-            Kernel::ScatterPlanes | Kernel::ScatterSweep => (self.shape.bytes::<T, I>(), 0),
-            Kernel::ScatterParts => (Scatter::<T, I>::bytes(self.sums_len()), 0),
+            Kernel::ScatterPlanes => (PlanesShape::new(geometry, self.width, self.summing).bytes::<T, I>(), 0),
+            Kernel::ScatterSweep => (Sweep::<T, I>::bytes(&self.sweep), 0),
             Kernel::ScatterBuckets => {
                 let buckets = Buckets::new(geometry, self.partition, n_workers);
-                (Scatter::<T, I>::bytes(self.sums_len()), buckets.shared_bytes())
+                (buckets.bytes::<T, I>(), buckets.shared_bytes())
             }
             Kernel::SpreadRows => (Spread::<T>::bytes(geometry, self.tile_shape()), 0),
             Kernel::MaxRows => (WindowsMax::<T>::bytes::<I>(), 0),
@@ -191,23 +181,32 @@ const PARALLEL_FROM: usize = 256 << 10;
 /// Tiles for each worker, so that one that is held up does not hold up the others.
 const TILES_PER_WORKER: usize = 8;
 
+/// Inputs to each output from which on rounding only the sums with terms is faster than rounding all.
+const SPARSE: usize = 64;
+
 /// What a plan may use.
 struct Limits {
-    /// The most accumulators that a worker holds.
+    /// The accumulators that stay close to a worker.
     tile_elements: usize,
     n_workers: usize,
     /// The channels that are worked on together.
     width: usize,
+    /// How the sums of a max gradient are formed.
+    summing: Summing,
 }
 
 impl Limits {
-    /// The accumulators of one lane of a sweep. There are two, and they are cleared, added to and written out in
-    /// quick succession, so they should be close.
-    fn sweep_elements(&self) -> usize {
+    /// The accumulators that are cleared, added to and written out in quick succession, so that they should be close.
+    fn few_sums(&self) -> usize {
         (self.tile_elements / 4).max(1)
     }
 
-    fn new(checked: &Checked, options: &PlanOptions) -> Self {
+    /// The accumulators that a worker holds at all.
+    fn most_sums(&self) -> usize {
+        self.tile_elements.saturating_mul(2)
+    }
+
+    fn new(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Self {
         let accumulator = if checked.dtype == DType::F64 { size_of::<f64>() } else { size_of::<f32>() };
         let tile_elements = options.tile_elements.unwrap_or(TILE_BYTES / accumulator);
         let geometry = &checked.geometry;
@@ -221,17 +220,26 @@ impl Limits {
         };
         let width = match geometry.c {
             _ if !checked.channels_last => 1,
-            c if c <= WIDEST => c,
+            // Groups of all channels are contiguous; scattering to them takes no more than one row.
+            c if c <= WIDEST || (c <= ROW && Kernel::family(spec)[0] == Kernel::ScatterPlanes) => c,
             // Whole cache lines, where the channels fill them.
             _ => WIDEST / 2,
         };
-        Self { tile_elements, n_workers: if cfg!(feature = "rayon") { n_workers } else { 1 }, width }
+        let n_workers = if cfg!(feature = "rayon") { n_workers } else { 1 };
+        let disjoint = geometry.axes.iter().all(|axis| axis.are_disjoint());
+        let is_sparse = geometry.output_len().saturating_mul(SPARSE) <= geometry.input_len();
+        let summing = match checked.dtype {
+            DType::F16 | DType::BF16 if disjoint => Summing::Once,
+            DType::F16 | DType::BF16 if is_sparse => Summing::Few,
+            _ => Summing::All,
+        };
+        Self { tile_elements, n_workers, width, summing }
     }
 }
 
 /// The kernels that accept a problem, the preferred first.
 pub(super) fn kernels(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Vec<Kernel> {
-    let limits = Limits::new(checked, options);
+    let limits = Limits::new(spec, checked, options);
     let accepting = Kernel::family(spec).iter().copied();
     accepting.filter(|kernel| kernel.accepts(&checked.geometry, &limits)).collect()
 }
@@ -242,7 +250,7 @@ pub(super) fn select<T: Float, I: Index>(
     checked: &Checked,
     options: &PlanOptions,
 ) -> Result<Choice, Error> {
-    let limits = Limits::new(checked, options);
+    let limits = Limits::new(spec, checked, options);
     let accepting = kernels(spec, checked, options);
     let kernel = match &options.kernel {
         None => accepting[0],
@@ -256,9 +264,12 @@ pub(super) fn select<T: Float, I: Index>(
     let geometry = &checked.geometry;
     let way = Way::new(kernel, checked, &limits);
     let far = match kernel {
-        Kernel::ScatterPlanes | Kernel::ScatterSweep | Kernel::ScatterParts => {
+        Kernel::ScatterPlanes | Kernel::ScatterSweep => {
             let fits = geometry.input_len().saturating_mul(limits.width) <= limits.tile_elements;
-            Way::new(if fits { Kernel::ScatterPlanes } else { Kernel::ScatterBuckets }, checked, &limits)
+            // Indices outside their windows may meet.
+            let summing = if limits.summing == Summing::Few { Summing::Few } else { Summing::All };
+            let kernel = if fits { Kernel::ScatterPlanes } else { Kernel::ScatterBuckets };
+            Way { summing, ..Way::new(kernel, checked, &limits) }
         }
         _ => way,
     };
@@ -273,9 +284,11 @@ pub(super) fn select<T: Float, I: Index>(
         n_workers,
         bytes_per_worker: bytes.max(far_bytes),
         shared_bytes: shared_bytes.max(far_shared_bytes),
-        streaming: options
-            .streaming
-            .unwrap_or_else(|| n_written.saturating_mul(size_of::<T>()) > last_level_cache_bytes()),
+        streaming: options.streaming.unwrap_or_else(|| {
+            // Small planes leave the processor while others are worked on: waiting for their lines costs nothing, and
+            // streams of a few lines at a time are slow.
+            kernel != Kernel::ScatterPlanes && n_written.saturating_mul(size_of::<T>()) > last_level_cache_bytes()
+        }),
         bad_indices: options.bad_indices,
     })
 }

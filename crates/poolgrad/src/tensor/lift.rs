@@ -93,6 +93,17 @@ impl Lifted {
         places && (width == 1 || self.strides[1] == 1)
     }
 
+    /// Whether every group is contiguous, and begins where the one before it ends.
+    pub(crate) fn are_groups_contiguous(&self) -> bool {
+        let [n, c, ..] = self.shape;
+        let (len, width) = (self.plane_len(), self.width);
+        let next_to = |stride: isize, elements: usize| usize::try_from(stride).is_ok_and(|step| step == elements);
+        self.run_len == len
+            && self.is_row_contiguous(len, width)
+            && (c == width || (width == 1 && next_to(self.strides[1], len)))
+            && (n == 1 || next_to(self.strides[0], len * c))
+    }
+
     /// The step in memory between the channels of a group, in elements.
     pub(crate) fn channel_step(&self) -> isize {
         self.strides[1]
@@ -179,6 +190,22 @@ mod tests {
                     assert_eq!(lifted.place(plane, flat) as i64, want, "{strides:?} plane {plane} flat {flat}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn groups_are_contiguous_without_gaps_between_planes() {
+        let contiguous =
+            |strides: &[i64], width| lifted(&[2, 3, 1, 4, 5], strides, 3).grouped(width).are_groups_contiguous();
+        assert!(contiguous(&[60, 20, 20, 5, 1], 1));
+        assert!(contiguous(&[60, 1, 60, 15, 3], 3), "channels last");
+        assert!(!contiguous(&[60, 1, 60, 15, 3], 1), "channels last, one by one");
+        assert!(!contiguous(&[60, 1, 60, 15, 3], 2), "channels last, in two groups");
+        assert!(!contiguous(&[60, 20, 20, 5, 1], 3), "planes side by side");
+        for strides in
+            [[61, 20, 20, 5, 1], [63, 21, 20, 5, 1], [72, 24, 24, 6, 1], [-60, 20, 20, 5, 1], [20, 40, 20, 5, 1]]
+        {
+            assert!(!contiguous(&strides, 1), "{strides:?}");
         }
     }
 

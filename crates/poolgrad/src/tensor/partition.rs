@@ -1,17 +1,17 @@
-//! Cutting the groups of an output (see [`Lifted`](super::lift::Lifted)) into disjoint tiles, each one a contiguous range of flat offsets.
+//! Cutting the groups of an output (see [`Lifted`](super::lift::Lifted)) into disjoint tiles.
 
 use std::ops::Range;
 
 /// A cut of `n_groups` groups of `[D, H, W]` into tiles that cover every element once.
 ///
-/// A tile is either several whole groups, or part of one: some depths, or some rows of one depth, or part of
-/// one row. So in every case it is a range of groups times a range of flat offsets.
+/// A tile is a block of some depths, rows and columns, of one group or of several. [`Partition::new`] makes blocks that
+/// are contiguous: whole groups, or some depths, or some rows of one depth, or part of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Partition {
     n_groups: usize,
     dims: [usize; 3],
     groups_per_tile: usize,
-    /// Sizes of a tile along D, H, W; only the first that is smaller than its axis cuts, those before it are 1.
+    /// Sizes of a tile along D, H, W.
     block: [usize; 3],
 }
 
@@ -26,11 +26,45 @@ pub(crate) struct Wanted {
     pub(crate) least_tiles: usize,
 }
 
-/// One tile: these flat offsets of each of these groups.
+/// One tile: this block of each of these groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TileRange {
     pub(crate) groups: Range<usize>,
+    /// The depths, rows and columns.
+    pub(crate) block: [Range<usize>; 3],
+    /// The flat offsets from the first of the block to its last: all of them, if it is contiguous.
     pub(crate) flat: Range<usize>,
+    dims: [usize; 3],
+}
+
+impl TileRange {
+    /// Whether all of `flat` of `group` belongs to the tile.
+    #[inline(always)]
+    pub(crate) fn contains(&self, group: usize, flat: &Range<usize>) -> bool {
+        let in_hull = self.groups.contains(&group)
+            && self.flat.start <= flat.start
+            && flat.start < flat.end
+            && flat.end <= self.flat.end;
+        in_hull && (self.is_contiguous() || self.is_in_block(flat))
+    }
+
+    /// Whether the block is all that lies between its first and its last element.
+    #[inline(always)]
+    pub(crate) fn is_contiguous(&self) -> bool {
+        self.flat.len() == self.block.iter().map(|range| range.len()).product::<usize>()
+    }
+
+    /// Whether `flat` lies within one depth, and within one row unless rows are whole, of the block.
+    fn is_in_block(&self, flat: &Range<usize>) -> bool {
+        let [_, n_h, n_w] = self.dims;
+        let (first, last) = (flat.start, flat.end - 1);
+        let [d, h, w] = &self.block;
+        let (row, last_row) = (first / n_w, last / n_w);
+        let one_depth = row / n_h == last_row / n_h && d.contains(&(row / n_h));
+        let rows = h.contains(&(row % n_h)) && h.contains(&(last_row % n_h));
+        let columns = row == last_row && w.contains(&(first % n_w)) && w.contains(&(last % n_w));
+        one_depth && rows && (columns || w.len() == n_w)
+    }
 }
 
 impl Partition {
@@ -59,6 +93,11 @@ impl Partition {
             block = [1, 1, even(w, 1)];
         }
         Self { n_groups, dims, groups_per_tile, block }
+    }
+
+    /// Tiles of `groups_per_tile` groups and of `block` places along each axis, or less at the ends.
+    pub(crate) fn blocks(n_groups: usize, dims: [usize; 3], (groups_per_tile, block): (usize, [usize; 3])) -> Self {
+        Self { n_groups, dims, groups_per_tile: groups_per_tile.max(1), block: block.map(|size| size.max(1)) }
     }
 
     /// The number of groups that are cut.
@@ -121,7 +160,9 @@ impl Partition {
         let groups = part_of_groups * self.groups_per_tile;
         TileRange {
             groups: groups..(groups + self.groups_per_tile).min(self.n_groups),
+            block: std::array::from_fn(|axis| first[axis]..last[axis] + 1),
             flat: flat(first)..flat(last) + 1,
+            dims: self.dims,
         }
     }
 }
@@ -162,6 +203,41 @@ mod tests {
             assert!((0..cut.n_tiles()).all(|id| cut.tile(id).flat.start.is_multiple_of(unit)), "{cut:?}");
             assert_eq!(cut.tile_len(), unit);
         }
+    }
+
+    #[test]
+    fn blocks_cover_every_element_once() {
+        for dims in [[4, 5, 6], [1, 7, 3], [3, 1, 8]] {
+            for block in [[2, 2, 6], [1, 3, 2], [4, 1, 6], [9, 9, 9], [3, 2, 5]] {
+                let cut = Partition::blocks(3, dims, (2, block));
+                let mut seen = vec![0; 3 * cut.plane_len()];
+                for id in 0..cut.n_tiles() {
+                    let tile = cut.tile(id);
+                    for group in 0..3 {
+                        for flat in 0..cut.plane_len() {
+                            seen[group * cut.plane_len() + flat] +=
+                                u32::from(tile.contains(group, &(flat..flat + 1)));
+                        }
+                    }
+                }
+                assert!(seen.iter().all(|&count| count == 1), "{cut:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_contains_its_rows_and_nothing_that_leaves_them() {
+        let cut = Partition::blocks(1, [3, 4, 5], (1, [2, 2, 5]));
+        let tile = cut.tile(1);
+        assert_eq!(tile.block, [0..2, 2..4, 0..5]);
+        assert!(!tile.is_contiguous());
+        assert!(tile.contains(0, &(10..20)) && tile.contains(0, &(30..40)) && tile.contains(0, &(12..17)));
+        for outside in [9..11, 10..21, 20..25, 19..31, 30..41, 10..40, 15..15] {
+            assert!(!tile.contains(0, &outside), "{outside:?}");
+        }
+        assert!(!tile.contains(1, &(10..20)));
+        let columns = Partition::blocks(1, [3, 4, 5], (1, [2, 2, 3])).tile(0);
+        assert!(columns.contains(0, &(5..8)) && !columns.contains(0, &(0..4)) && !columns.contains(0, &(0..8)));
     }
 
     #[test]

@@ -1,0 +1,142 @@
+//! Sums of at most one term: 16-bit elements that need no wider type to be added up in.
+//!
+//! Where windows do not overlap, no two outputs have the same maximum, and each gradient reaches `grad_input` as it is.
+//! So the sums can be formed in `grad_input` itself, with half the memory and no rounding. That no two terms meet is not
+//! taken for granted: a second term that is not zero is refused, and the caller counts what was not refused.
+
+use half::{bf16, f16};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use super::{DType, Element, Sum, Summed, sealed};
+
+/// A 16-bit element, as a sum that takes one term.
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable)]
+#[repr(transparent)]
+pub(crate) struct Once<T>(T);
+
+/// A 16-bit floating-point type, by its bits.
+pub(crate) trait Bits: Element {
+    /// Those of infinity, which only NaNs exceed, and the one that a quiet NaN has.
+    const INFINITY: u16;
+    const QUIET: u16;
+    /// Positive zero.
+    const ZERO: Self;
+    fn bits(self) -> u16;
+    fn of_bits(bits: u16) -> Self;
+}
+
+macro_rules! bits {
+    ($($type:ty => $quiet:literal),*) => {$(
+        impl Bits for $type {
+            const INFINITY: u16 = <$type>::INFINITY.to_bits();
+            const QUIET: u16 = $quiet;
+            const ZERO: Self = <$type>::ZERO;
+            #[inline(always)]
+            fn bits(self) -> u16 {
+                self.to_bits()
+            }
+            #[inline(always)]
+            fn of_bits(bits: u16) -> Self {
+                Self::from_bits(bits)
+            }
+        }
+    )*};
+}
+bits!(f16 => 0x0200, bf16 => 0x0040);
+
+impl<T> sealed::Sealed for Once<T> {}
+
+impl<T: Bits> Element for Once<T> {
+    const DTYPE: DType = T::DTYPE;
+}
+
+impl<T: Bits> Sum for Once<T> {
+    const ZERO: Self = Once(T::ZERO);
+    const NOTHING: Self = Self::ZERO;
+
+    #[inline(always)]
+    fn add_term(&mut self, term: Self) -> bool {
+        let is_empty = self.0.bits() == 0;
+        if is_empty {
+            *self = term;
+        }
+        is_empty | (term.0.bits() == 0)
+    }
+}
+
+impl<T: Bits> Summed for Once<T> {
+    type Acc = Self;
+
+    /// Each element as it would be after it was added to +0.0 and rounded: -0.0 becomes +0.0, and a NaN quiet.
+    #[inline(always)]
+    fn widen(row: &[Self], wide: &mut [Self]) {
+        for (wide, value) in wide.iter_mut().zip(row) {
+            let bits = value.0.bits();
+            let magnitude = bits & 0x7fff;
+            let bits = if magnitude > T::INFINITY { bits | T::QUIET } else { bits };
+            *wide = Once(T::of_bits(if magnitude == 0 { 0 } else { bits }));
+        }
+    }
+
+    #[inline(always)]
+    fn narrow(wide: &[Self], row: &mut [Self]) {
+        row.copy_from_slice(wide);
+    }
+
+    #[inline(always)]
+    fn as_wide(_: &[Self]) -> Option<&[Self]> {
+        None
+    }
+
+    #[inline(always)]
+    fn as_wide_mut(row: &mut [Self]) -> Option<&mut [Self]> {
+        Some(row)
+    }
+
+    #[inline(always)]
+    fn from_wide(wide: &[Self]) -> Option<&[Self]> {
+        Some(wide)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What becomes of one gradient by way of a sum in `f32`, for every bit pattern.
+    fn one_term_is_what_f32_makes_of_it<T: Bits + Summed<Acc = f32>>() {
+        let all: Vec<T> = (0..=u16::MAX).map(T::of_bits).collect();
+        let mut wide = vec![0.0; all.len()];
+        T::widen(&all, &mut wide);
+        wide.iter_mut().for_each(|value| *value += 0.0);
+        let mut want = all.clone();
+        T::narrow(&wide, &mut want);
+        let row: Vec<Once<T>> = all.iter().map(|&value| Once(value)).collect();
+        let mut terms = row.clone();
+        Once::widen(&row, &mut terms);
+        for ((term, want), value) in terms.iter().zip(&want).zip(&all) {
+            let mut sum = Once::ZERO;
+            assert!(sum.add_term(*term));
+            assert_eq!(sum.0.bits(), want.bits(), "{:#06x}", value.bits());
+        }
+    }
+
+    #[test]
+    fn one_f16_is_what_f32_makes_of_it() {
+        one_term_is_what_f32_makes_of_it::<f16>();
+    }
+
+    #[test]
+    fn one_bf16_is_what_f32_makes_of_it() {
+        one_term_is_what_f32_makes_of_it::<bf16>();
+    }
+
+    #[test]
+    fn a_second_term_is_refused_unless_one_is_zero() {
+        let term = |bits| Once(bf16::of_bits(bits));
+        let mut sum = Once::ZERO;
+        assert!(sum.add_term(Once::NOTHING) && sum.add_term(term(0x3f80)) && sum.add_term(Once::NOTHING));
+        assert!(!sum.add_term(term(0x3f80)));
+        assert_eq!(sum.0.bits(), 0x3f80);
+    }
+}

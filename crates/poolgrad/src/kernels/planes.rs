@@ -1,0 +1,248 @@
+//! The gradient of max pooling, by whole planes: several small ones at a time, so that none is a call of its own.
+//!
+//! ```text
+//! grad_input[n, c, i] = Σ { grad_output[n, c, o] : indices[n, c, o] = i },   o ascending, from +0.0
+//! ```
+//!
+//! For as many groups as fit the first-level cache together:
+//!
+//! 1. clear their sums;
+//! 2. add each output, in ascending order, where its index points; a few planes side by side (see
+//!    [`Outputs::add_side_by_side`]);
+//! 3. round the sums and write them out in one go.
+//!
+//! The sums are the output itself where it can hold them and is not to be streamed. Where it is of a narrower type and has
+//! many elements to each output, most of them zero, it is cleared instead of rounded, and only the sums that were added
+//! to are rounded, written and cleared. Every index of the volume is found, inside its window or not.
+//!
+//! Traffic per output: its gradient and index, read once; per input: one write of its gradient.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::locate::FlatFrom;
+use super::outputs::{self, Channels, LANES, Outputs, Summing};
+use super::rows::{self, ROW};
+use crate::dtype::{Index, Sum, Summed};
+use crate::exec::{Scratch, TileKernel, booked};
+use crate::geometry::Geometry;
+use crate::tensor::raw::Tile;
+
+/// The sums that are formed at a time, unless one group has more. What they become leaves the processor while the next
+/// are formed, so they should be few; for more than these it would wait.
+const BATCH: usize = 1536;
+
+/// How many planes are worked on at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlanesShape {
+    /// The elements of a group, and of its outputs.
+    group_len: usize,
+    output_len: usize,
+    /// The groups of a batch.
+    batch: usize,
+    /// The outputs that are loaded at a time: those of the batch, or part of those of one group.
+    loaded: usize,
+    /// The channels of a group.
+    width: usize,
+    summing: Summing,
+}
+
+impl PlanesShape {
+    /// For groups of `width` channels.
+    pub(crate) fn new(geometry: &Geometry, width: usize, summing: Summing) -> Self {
+        let group_len = geometry.input_len().saturating_mul(width);
+        let output_len = geometry.output_len().saturating_mul(width);
+        // Groups of different widths are not worked on together.
+        let alike = geometry.c.is_multiple_of(width);
+        let batch = if alike { (BATCH / group_len.max(output_len).max(1)).max(1) } else { 1 };
+        let loaded = if batch == 1 { output_len.min(ROW / width * width) } else { batch * output_len };
+        Self { group_len, output_len, batch, loaded, width, summing }
+    }
+
+    /// The scratch bytes of one worker.
+    pub(crate) fn bytes<T: Summed, I: Index>(&self) -> usize {
+        let sums_len = self.batch.saturating_mul(self.group_len);
+        let outputs = booked::<T>(self.loaded) + booked::<T::Acc>(self.loaded) + booked::<I>(self.loaded);
+        let outputs = outputs + Channels::<T::Acc>::bytes();
+        booked::<T::Acc>(sums_len).saturating_add(booked::<T>(sums_len)).saturating_add(outputs)
+    }
+}
+
+/// The outputs, how many planes are worked on at a time, and the count of outputs that were added.
+pub(crate) struct Planes<'a, T: Summed, I: Index> {
+    outputs: Outputs<'a, T, I>,
+    shape: PlanesShape,
+    n_added: AtomicU64,
+}
+
+impl<'a, T: Summed, I: Index> Planes<'a, T, I> {
+    pub(crate) fn new(outputs: Outputs<'a, T, I>, shape: PlanesShape) -> Self {
+        Self { outputs, shape, n_added: AtomicU64::new(0) }
+    }
+
+    /// The number of outputs that were added.
+    pub(crate) fn n_added(&self) -> u64 {
+        self.n_added.load(Ordering::Relaxed)
+    }
+}
+
+/// Buffers for outputs that do not lie in memory as they are needed.
+struct Buffers<'s, T: Summed, I> {
+    elements: &'s mut [T],
+    wide: &'s mut [T::Acc],
+    indices: &'s mut [I],
+    channels: Channels<'s, T::Acc>,
+}
+
+impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
+    #[inline(always)]
+    fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
+        let PlanesShape { group_len, batch, loaded, width, .. } = self.shape;
+        let range = tile.range();
+        let sums = scratch.row::<T::Acc>(batch * group_len);
+        let rounded = scratch.row::<T>(batch * group_len);
+        let mut buffers = Buffers {
+            elements: scratch.row(loaded),
+            wide: scratch.row(loaded),
+            indices: scratch.row(loaded),
+            channels: Channels::new(&mut scratch, width),
+        };
+        let sums_are_output = T::from_wide(&[]).is_some();
+        let mut n_added = 0;
+        if self.shape.summing == Summing::Few {
+            // All are zero before and after each batch.
+            rows::clear(sums);
+        }
+        for start in range.groups.clone().step_by(batch) {
+            let groups = start..range.groups.end.min(start + batch);
+            let len = groups.len() * range.flat.len() * self.outputs.width_of(start);
+            let memory = tile.first.memory(groups.clone(), range.flat.clone());
+            let in_memory = memory.is_some();
+            let (into, target) = match memory {
+                Some(memory) if sums_are_output => (T::as_wide_mut(memory).unwrap_or_default(), Default::default()),
+                Some(memory) => (&mut sums[..len], memory),
+                None => (&mut sums[..len], &mut rounded[..len]),
+            };
+            if self.shape.summing == Summing::Few {
+                target.fill(T::default());
+                n_added += self.add(groups.clone(), into, &mut buffers);
+                self.round_few(groups.clone(), (into, target), &mut buffers);
+            } else {
+                rows::clear(into);
+                n_added += self.add(groups.clone(), into, &mut buffers);
+                if !sums_are_output {
+                    T::narrow(into, target);
+                }
+            }
+            if !in_memory {
+                tile.first.write_groups(groups, T::from_wide(&sums[..len]).unwrap_or(&rounded[..len]));
+            }
+        }
+        self.n_added.fetch_add(n_added, Ordering::Relaxed);
+    }
+}
+
+impl<T: Summed, I: Index> Planes<'_, T, I> {
+    /// Rounds those sums of `groups` that have terms, and makes them zero again.
+    #[inline(always)]
+    fn round_few(
+        &self,
+        groups: Range<usize>,
+        (sums, rounded): (&mut [T::Acc], &mut [T]),
+        buffers: &mut Buffers<'_, T, I>,
+    ) {
+        let len = sums.len() / groups.len();
+        for (group, (sums, rounded)) in groups.zip(sums.chunks_exact_mut(len).zip(rounded.chunks_exact_mut(len))) {
+            self.for_each_row(group, buffers.indices, |indices, width| {
+                let (wide, narrow) = (&mut buffers.wide[..indices.len()], &mut buffers.elements[..indices.len()]);
+                for_each_place(indices, width, |i, place| wide[i] = sums.get(place).copied().unwrap_or_default());
+                T::narrow(wide, narrow);
+                for_each_place(indices, width, |i, place| {
+                    if let Some(rounded) = rounded.get_mut(place) {
+                        *rounded = narrow[i];
+                    }
+                });
+            });
+            // Outputs of different rows may share a sum, so none is cleared before all are rounded.
+            self.for_each_row(group, buffers.indices, |indices, width| {
+                for_each_place(indices, width, |_, place| {
+                    if let Some(sum) = sums.get_mut(place) {
+                        *sum = T::Acc::ZERO;
+                    }
+                });
+            });
+        }
+    }
+
+    /// Calls `visit` with each row of the indices of a group, and the width of the group.
+    #[inline(always)]
+    fn for_each_row(&self, group: usize, buffer: &mut [I], mut visit: impl FnMut(&[I], usize)) {
+        let indices = &self.outputs.indices;
+        let width = indices.width_of(group);
+        let mut rest = 0..indices.plane_len();
+        while let Some(row) = self.outputs.next_row(&mut rest, width) {
+            visit(indices.row(group, row).load(buffer), width);
+        }
+    }
+
+    /// Adds all outputs of `groups` to `sums`; returns how many it added.
+    #[inline(always)]
+    fn add(&self, groups: Range<usize>, sums: &mut [T::Acc], buffers: &mut Buffers<'_, T, I>) -> u64 {
+        let width = self.outputs.width_of(groups.start);
+        if self.shape.batch == 1 {
+            return self.add_group(groups.start, sums, buffers);
+        }
+        let indices = self.outputs.indices.groups(groups.clone(), buffers.indices);
+        let elements = self.outputs.grad_output.groups(groups, buffers.elements);
+        let gradients = widened::<T>(elements, buffers.wide);
+        let PlanesShape { group_len, output_len, .. } = self.shape;
+        let mut planes = sums.chunks_exact_mut(group_len);
+        let mut outputs = indices.chunks_exact(output_len).zip(gradients.chunks_exact(output_len));
+        let mut n_added = 0;
+        for _ in 0..if width == 1 { planes.len() / LANES } else { 0 } {
+            let lanes =
+                [(); LANES].map(|()| (planes.next().unwrap_or_default(), outputs.next().unwrap_or_default()));
+            n_added += outputs::add_side_by_side(FlatFrom::new(0), lanes);
+        }
+        for (sums, outputs) in planes.zip(outputs) {
+            n_added += buffers.channels.add((FlatFrom::new(0), sums), width, outputs);
+        }
+        n_added
+    }
+
+    /// Adds the outputs of one group, some at a time.
+    #[inline(always)]
+    fn add_group(&self, group: usize, sums: &mut [T::Acc], buffers: &mut Buffers<'_, T, I>) -> u64 {
+        let Outputs { grad_output, indices } = &self.outputs;
+        let width = self.outputs.width_of(group);
+        let mut rest = 0..indices.plane_len();
+        let mut n_added = 0;
+        while let Some(row) = self.outputs.next_row(&mut rest, width) {
+            let indices = indices.row(group, row.clone()).load(buffers.indices);
+            let gradients = widened::<T>(grad_output.row(group, row).load(buffers.elements), buffers.wide);
+            n_added += buffers.channels.add((FlatFrom::new(0), &mut *sums), width, (indices, gradients));
+        }
+        n_added
+    }
+}
+
+/// Calls `visit` with the number of each output of a row of `width` channels, and the place that its index points to.
+#[inline(always)]
+fn for_each_place<I: Index>(indices: &[I], width: usize, mut visit: impl FnMut(usize, usize)) {
+    for (row, indices) in indices.chunks_exact(width).enumerate() {
+        for (c, index) in indices.iter().enumerate() {
+            // An index that is no offset is far behind the last place.
+            visit(row * width + c, (index.small_offset() as usize).wrapping_mul(width).wrapping_add(c));
+        }
+    }
+}
+
+/// `elements` as the sums are formed: where they lie, or in `buffer`.
+#[inline(always)]
+fn widened<'b, T: Summed>(elements: &'b [T], buffer: &'b mut [T::Acc]) -> &'b [T::Acc] {
+    T::as_wide(elements).unwrap_or_else(|| {
+        let wide = &mut buffer[..elements.len()];
+        T::widen(elements, wide);
+        wide
+    })
+}

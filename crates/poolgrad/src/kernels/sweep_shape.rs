@@ -1,0 +1,182 @@
+//! How planes are swept: along which axis, in blocks of what size, and how much of a block is held at a time.
+
+use crate::geometry::{AxisWindows, Geometry};
+use crate::tensor::partition::Partition;
+
+use super::locate::LARGEST_VOLUME;
+use super::outputs::LANES;
+
+/// How planes are swept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SweepShape {
+    /// The axis of the slices, that of their rows and that of their columns.
+    pub(super) axes: [AxisWindows; 3],
+    /// How many places of outputs are added at a time, and the most slices that their windows reach.
+    pub(super) step: usize,
+    pub(super) held: usize,
+    /// The groups that are swept side by side.
+    pub(super) n_lanes: usize,
+    /// The slices, rows and columns of a block.
+    block: [usize; 3],
+    /// The channels of a group.
+    pub(super) width: usize,
+    n_groups: usize,
+    groups_per_tile: usize,
+}
+
+/// What a sweep may use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SweepLimits {
+    /// The channels of a group.
+    pub(crate) width: usize,
+    /// The sums that are held in quick succession, and the most that are held at all.
+    pub(crate) few_sums: usize,
+    pub(crate) most_sums: usize,
+    /// How many tiles there should be at least.
+    pub(crate) least_tiles: usize,
+    pub(crate) n_workers: usize,
+}
+
+impl SweepShape {
+    /// A sweep along blocks that meet the limits.
+    pub(crate) fn new(geometry: &Geometry, limits: &SweepLimits) -> Self {
+        let axes = stacked(geometry);
+        let dims = axes.map(|axis| axis.input());
+        let reach = axes.map(|axis| axis.most_covered(1));
+        let width = limits.width;
+        let mut block = [reach[0], dims[1], dims[2]];
+        // Neighbouring blocks both read the outputs between them, so first the axis is cut that costs the least.
+        let least = [(1, 2 * reach[1]), (2, (4 * reach[2]).max(64)), (0, 1), (1, 1), (2, 1)];
+        for (axis, least) in least {
+            let others = block.iter().product::<usize>().saturating_mul(width) / block[axis];
+            let fitting = (limits.most_sums / others.max(1)).max(least);
+            if fitting < block[axis] {
+                block[axis] = even(dims[axis], fitting);
+            }
+        }
+        let n_groups = geometry.n.saturating_mul(geometry.c.div_ceil(width));
+        let blocks_per_slice = dims[1].div_ceil(block[1]) * dims[2].div_ceil(block[2]);
+        if block[0] >= reach[0] {
+            // A long stack is read with the fewest repetitions, unless there would be too few of them.
+            let stacks = n_groups.saturating_mul(blocks_per_slice).max(1);
+            let parts = limits.least_tiles.div_ceil(stacks);
+            let least = (4 * reach[0]).min(dims[0].div_ceil(limits.n_workers));
+            block[0] = even(dims[0], dims[0].div_ceil(parts).max(least));
+        }
+        let mut shape = Self { axes, step: 1, held: 0, n_lanes: 1, block, width, n_groups, groups_per_tile: 1 };
+        let part = shape.part_len();
+        while shape.step < axes[0].output()
+            && axes[0].most_covered(2 * shape.step).saturating_mul(part) <= limits.few_sums
+        {
+            shape.step *= 2;
+        }
+        shape.held = if shape.step < axes[0].output() { axes[0].most_covered(shape.step) } else { dims[0] };
+        shape.held = shape.held.min(block[0]);
+        let tile_len = block.iter().product::<usize>().saturating_mul(width);
+        if block == dims && n_groups / 4 >= limits.n_workers {
+            // Single planes are swept side by side where they fit; channels of a wider group are independent anyway.
+            let fits = width == 1 && shape.sums_len().saturating_mul(LANES) <= limits.most_sums;
+            shape.n_lanes = if fits { LANES } else { 1 };
+            let most = (n_groups / limits.least_tiles.max(1)).min(limits.most_sums / tile_len.max(1));
+            shape.groups_per_tile = most.next_multiple_of(shape.n_lanes).max(shape.n_lanes);
+        }
+        shape
+    }
+
+    /// Whether a plane of this size can be swept.
+    pub(crate) fn accepts(geometry: &Geometry) -> bool {
+        geometry.input_len() <= LARGEST_VOLUME
+    }
+
+    /// The sums that one lane holds.
+    pub(crate) fn sums_len(&self) -> usize {
+        self.held.saturating_mul(self.part_len())
+    }
+
+    /// The sums of a block in one slice.
+    fn part_len(&self) -> usize {
+        self.block[1].saturating_mul(self.block[2]).saturating_mul(self.width)
+    }
+
+    /// The tiles: blocks of a group, or a few whole groups.
+    pub(crate) fn partition(&self) -> Partition {
+        Partition::blocks(self.n_groups, self.dims(), (self.groups_per_tile, self.block))
+    }
+
+    /// The slices, rows and columns of a plane.
+    pub(super) fn dims(&self) -> [usize; 3] {
+        self.axes.map(|axis| axis.input())
+    }
+
+    /// The same of its outputs.
+    pub(super) fn output_dims(&self) -> [usize; 3] {
+        self.axes.map(|axis| axis.output())
+    }
+}
+
+/// The axes of the slices, rows and columns: the first is the slowest that has more than one place. Flat offsets are the
+/// same.
+fn stacked(geometry: &Geometry) -> [AxisWindows; 3] {
+    let single = |axis: &AxisWindows| axis.input() == 1 && axis.output() == 1;
+    let n_single = geometry.axes.iter().take_while(|axis| single(axis)).count().min(2);
+    let mut axes = geometry.axes;
+    axes.rotate_left(n_single);
+    axes
+}
+
+/// The size of equal parts of `len`, none of them larger than `most`.
+fn even(len: usize, most: usize) -> usize {
+    len.div_ceil(len.div_ceil(most.max(1)).max(1)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(width: usize) -> SweepLimits {
+        SweepLimits { width, few_sums: 1 << 14, most_sums: 1 << 17, least_tiles: 16, n_workers: 2 }
+    }
+
+    fn adaptive(axes: [(usize, usize); 3]) -> Geometry {
+        Geometry { n: 1, c: 1, axes: axes.map(|(i, o)| AxisWindows::adaptive(i, o)) }
+    }
+
+    #[test]
+    fn sums_that_are_held_meet_the_limit() {
+        for axes in [
+            [(64, 16), (256, 32), (256, 32)],
+            [(4, 2), (4, 2), (655_360, 81_920)],
+            [(40_000, 1), (16, 1), (16, 1)],
+            [(1, 1), (1, 1), (10_000_000, 3)],
+            [(3000, 1), (3000, 1), (100, 1)],
+            [(2, 5), (3, 7), (4, 9)],
+        ] {
+            for width in [1, 32, 128] {
+                let shape = SweepShape::new(&adaptive(axes), &limits(width));
+                assert!(shape.sums_len() <= 1 << 17, "{axes:?} {shape:?}");
+                assert!(shape.n_lanes * shape.sums_len() <= 1 << 17, "{shape:?}");
+                assert!(shape.held <= shape.block[0] && shape.step >= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn one_plane_is_enough_for_all_workers() {
+        for axes in
+            [[(64, 16), (256, 32), (256, 32)], [(1, 1), (2048, 1), (2048, 1)], [(4, 2), (4, 2), (655_360, 9)]]
+        {
+            let partition = SweepShape::new(&adaptive(axes), &limits(1)).partition();
+            assert!(partition.n_tiles() >= 2, "{axes:?} {partition:?}");
+        }
+    }
+
+    #[test]
+    fn the_slowest_axis_with_places_is_swept() {
+        let shape = SweepShape::new(&adaptive([(1, 1), (5, 2), (8, 4)]), &limits(1));
+        assert_eq!((shape.dims(), shape.output_dims()), ([5, 8, 1], [2, 4, 1]));
+        let shape = SweepShape::new(&adaptive([(1, 1), (1, 1), (8, 4)]), &limits(1));
+        assert_eq!(shape.dims(), [8, 1, 1]);
+        let shape = SweepShape::new(&adaptive([(1, 2), (1, 1), (8, 4)]), &limits(1));
+        assert_eq!(shape.dims(), [1, 1, 8], "a single place with several outputs stays in front");
+    }
+}

@@ -1,0 +1,170 @@
+//! Rows of a tensor that is read.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use crate::dtype::Element;
+use crate::tensor::lift::Lifted;
+use crate::tensor::view::TensorView;
+
+/// A typed, lifted tensor that kernels read rows from.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a, T> {
+    origin: *const T,
+    lifted: Lifted,
+    life: PhantomData<&'a [T]>,
+}
+
+// SAFETY: a `Source` stands for a shared borrow of plain numbers.
+unsafe impl<T: Element> Sync for Source<'_, T> {}
+
+impl<'a, T: Element> Source<'a, T> {
+    /// The view's elements in groups of `width` channels.
+    ///
+    /// # Panics
+    /// If the view's element type is not `T`, its memory is not aligned, or its rank does not fit `n_spatial`: the
+    /// plan has checked all three.
+    pub(crate) fn new(view: &TensorView<'a>, n_spatial: usize, width: usize) -> Self {
+        assert_eq!(view.desc.dtype, T::DTYPE, "the element type was checked by the plan");
+        assert!(view.placed().is_aligned(), "the alignment was checked by the plan");
+        let lifted = Lifted::new(&view.desc.layout, n_spatial).grouped(width);
+        Self { origin: view.memory.origin.cast(), lifted, life: PhantomData }
+    }
+
+    /// The length of the runs that planes fall into; a row must not cross from one into the next.
+    pub(crate) fn run_len(&self) -> usize {
+        self.lifted.run_len()
+    }
+
+    /// The flat offsets of a group.
+    pub(crate) fn plane_len(&self) -> usize {
+        self.lifted.plane_len()
+    }
+
+    /// The channels of group `group`.
+    #[inline(always)]
+    pub(crate) fn width_of(&self, group: usize) -> usize {
+        self.lifted.width_of(group)
+    }
+
+    /// The elements at flat offsets `flat` of group `group`: for each offset, those of all channels.
+    ///
+    /// # Panics
+    /// If they are not inside the tensor, or not inside one run.
+    #[inline(always)]
+    pub(crate) fn row(&self, group: usize, flat: Range<usize>) -> Row<'a, T> {
+        let lifted = &self.lifted;
+        assert!(
+            group < lifted.n_groups()
+                && flat.start < flat.end
+                && flat.end <= lifted.plane_len()
+                && flat.start % lifted.run_len() + (flat.end - flat.start) <= lifted.run_len(),
+            "a row lies inside one run of its group"
+        );
+        let origin = self.origin.wrapping_offset(lifted.place(group, flat.start));
+        let (len, width) = (flat.end - flat.start, lifted.width_of(group));
+        if lifted.is_row_contiguous(len, width) {
+            // SAFETY: the assertion above puts `flat` inside the lifted shape and inside one run, where these are
+            // `len * width` consecutive elements that the view's layout names: valid, aligned (checked in `new`),
+            // initialised and unwritten for `'a` by the view's construction.
+            Row::Slice(unsafe { std::slice::from_raw_parts(origin, len * width) })
+        } else {
+            let (step, channel_step) = (lifted.step(), lifted.channel_step());
+            Row::Strided(Strided { origin, len, width, step, channel_step, life: PhantomData })
+        }
+    }
+
+    /// All elements of `groups`, one group after the other: where they lie, or copied to the front of `buffer`.
+    ///
+    /// # Panics
+    /// If there are no such groups, or they have to be copied and `buffer` is too short.
+    #[inline(never)]
+    pub(crate) fn groups<'b>(&self, groups: Range<usize>, buffer: &'b mut [T]) -> &'b [T]
+    where
+        'a: 'b,
+    {
+        let lifted = &self.lifted;
+        assert!(groups.start < groups.end && groups.end <= lifted.n_groups(), "groups of this tensor");
+        let len = lifted.plane_len();
+        if lifted.are_groups_contiguous() {
+            let n_elements = groups.len() * len * lifted.width_of(groups.start);
+            let origin = self.origin.wrapping_offset(lifted.place(groups.start, 0));
+            // SAFETY: the assertion above puts the groups inside the lifted shape, where these are consecutive elements
+            // that the view's layout names, as in `row`.
+            return unsafe { std::slice::from_raw_parts(origin, n_elements) };
+        }
+        let mut n_elements = 0;
+        for group in groups {
+            for run in 0..len / lifted.run_len() {
+                let flat = run * lifted.run_len()..(run + 1) * lifted.run_len();
+                let place = &mut buffer[n_elements..][..flat.len() * lifted.width_of(group)];
+                self.row(group, flat).copy_to(place);
+                n_elements += place.len();
+            }
+        }
+        &buffer[..n_elements]
+    }
+}
+
+/// Neighbouring elements of one run of a group.
+#[derive(Clone, Copy)]
+pub(crate) enum Row<'a, T> {
+    /// They are neighbours in memory too.
+    Slice(&'a [T]),
+    /// They are not.
+    Strided(Strided<'a, T>),
+}
+
+/// `len` places a constant step apart, each of `width` channels a constant step apart; every element is readable.
+#[derive(Clone, Copy)]
+pub(crate) struct Strided<'a, T> {
+    origin: *const T,
+    len: usize,
+    width: usize,
+    step: isize,
+    channel_step: isize,
+    life: PhantomData<&'a [T]>,
+}
+
+impl<'a, T: Element> Row<'a, T> {
+    /// The elements as a slice: where they lie, or copied to the front of `buffer`.
+    ///
+    /// # Panics
+    /// If they have to be copied and `buffer` is shorter than the row.
+    #[inline(always)]
+    pub(crate) fn load<'b>(self, buffer: &'b mut [T]) -> &'b [T]
+    where
+        'a: 'b,
+    {
+        match self {
+            Row::Slice(slice) => slice,
+            Row::Strided(row) => {
+                let buffer = &mut buffer[..row.len * row.width];
+                self.copy_to(buffer);
+                buffer
+            }
+        }
+    }
+
+    /// Copies the elements to `to`, which has as many.
+    ///
+    /// # Panics
+    /// If it has not.
+    #[inline(never)]
+    fn copy_to(self, to: &mut [T]) {
+        match self {
+            Row::Slice(slice) => to.copy_from_slice(slice),
+            Row::Strided(row) => {
+                assert_eq!(to.len(), row.len * row.width, "a place for each element");
+                for (i, places) in to.chunks_exact_mut(row.width).enumerate() {
+                    let origin = row.origin.wrapping_offset(i as isize * row.step);
+                    for (c, value) in places.iter_mut().enumerate() {
+                        // SAFETY: `i < row.len` and `c < row.width`, and `Source::row` made the row from as many
+                        // places of one run and channels of one group, all of them named by the view's layout.
+                        *value = unsafe { *origin.wrapping_offset(c as isize * row.channel_step) };
+                    }
+                }
+            }
+        }
+    }
+}
