@@ -1,0 +1,179 @@
+//! One call from end to end: a plan, remembered from the last time; the tensors' memory; the interpreter let go.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use poolgrad::{Operands, Plan, PlanOptions, Spec, TensorDesc, TensorView, TensorViewMut};
+use pyo3::exceptions::PyMemoryError;
+use pyo3::prelude::*;
+
+use crate::error::exception;
+use crate::tensor::Tensor;
+use crate::workers::{PARALLEL_FROM, Workers, workers};
+
+/// The tensors of a call.
+pub(crate) enum Tensors<'py> {
+    Pool { input: Tensor<'py>, output: Tensor<'py> },
+    PoolWithIndices { input: Tensor<'py>, output: Tensor<'py>, indices: Tensor<'py> },
+    Spread { grad_output: Tensor<'py>, grad_input: Tensor<'py> },
+    Scatter { grad_output: Tensor<'py>, indices: Tensor<'py>, grad_input: Tensor<'py> },
+}
+
+impl Tensors<'_> {
+    pub(crate) fn descs(&self) -> Operands<TensorDesc> {
+        match self {
+            Self::Pool { input, output } => Operands::Pool { input: input.desc(), output: output.desc() },
+            Self::PoolWithIndices { input, output, indices } => {
+                Operands::PoolWithIndices { input: input.desc(), output: output.desc(), indices: indices.desc() }
+            }
+            Self::Spread { grad_output, grad_input } => {
+                Operands::Spread { grad_output: grad_output.desc(), grad_input: grad_input.desc() }
+            }
+            Self::Scatter { grad_output, indices, grad_input } => Operands::Scatter {
+                grad_output: grad_output.desc(),
+                indices: indices.desc(),
+                grad_input: grad_input.desc(),
+            },
+        }
+    }
+
+    fn views(&mut self) -> Operands<TensorView<'_>, TensorViewMut<'_>> {
+        match self {
+            Self::Pool { input, output } => Operands::Pool { input: input.view(), output: output.view_mut() },
+            Self::PoolWithIndices { input, output, indices } => Operands::PoolWithIndices {
+                input: input.view(),
+                output: output.view_mut(),
+                indices: indices.view_mut(),
+            },
+            Self::Spread { grad_output, grad_input } => {
+                Operands::Spread { grad_output: grad_output.view(), grad_input: grad_input.view_mut() }
+            }
+            Self::Scatter { grad_output, indices, grad_input } => Operands::Scatter {
+                grad_output: grad_output.view(),
+                indices: indices.view(),
+                grad_input: grad_input.view_mut(),
+            },
+        }
+    }
+
+    /// The elements of the largest tensor.
+    fn n_elements(&self) -> i64 {
+        let of = |tensor: &Tensor<'_>| tensor.desc().layout.n_elements();
+        match self {
+            Self::Pool { input, output } | Self::PoolWithIndices { input, output, .. } => of(input).max(of(output)),
+            Self::Spread { grad_output, grad_input } | Self::Scatter { grad_output, grad_input, .. } => {
+                of(grad_output).max(of(grad_input))
+            }
+        }
+    }
+}
+
+/// From this many elements on, the interpreter is left to other threads while the call computes. Below, a call is over
+/// in a few microseconds, and letting go and waiting for one's turn again can cost more than that.
+const RELEASE_FROM: i64 = 8 << 10;
+
+/// Plans, or finds the plan of the last time, and runs it.
+pub(crate) fn call(py: Python<'_>, spec: &Spec, tensors: Tensors<'_>, threads: usize) -> PyResult<()> {
+    let key = Key { spec: *spec, operands: tensors.descs(), threads };
+    let (plan, workspace) = RECENT.with_borrow_mut(|recent| {
+        let plan = recent.plan(key, tensors.n_elements())?;
+        PyResult::Ok((plan, std::mem::take(&mut recent.workspace)))
+    })?;
+    let (workspace, result) = execute(py, &plan, tensors, workspace);
+    if workspace.capacity() <= KEPT_BYTES {
+        RECENT.with_borrow_mut(|recent| recent.workspace = workspace);
+    }
+    result
+}
+
+/// Runs a plan in a workspace, which is given back, larger if it had to be.
+pub(crate) fn execute(
+    py: Python<'_>,
+    plan: &Plan,
+    mut tensors: Tensors<'_>,
+    mut workspace: Vec<u8>,
+) -> (Vec<u8>, PyResult<()>) {
+    let wanted = plan.workspace_bytes();
+    if let Some(more) = wanted.checked_sub(workspace.len()) {
+        if workspace.try_reserve_exact(more).is_err() {
+            let message = format!("there is no memory for a workspace of {wanted} bytes");
+            return (workspace, Err(PyMemoryError::new_err(message)));
+        }
+        workspace.resize(wanted, 0);
+    }
+    let is_short = tensors.n_elements() < RELEASE_FROM;
+    let workers = if plan.explain().threads > 1 { workers() } else { Workers::None };
+    let views = tensors.views();
+    let run = || match workers {
+        Workers::Own(pool) => pool.install(|| plan.execute(views, &mut workspace)),
+        Workers::Global | Workers::None => plan.execute(views, &mut workspace),
+    };
+    let result = if is_short { run() } else { py.detach(run) };
+    (workspace, result.map_err(|error| exception(&error)))
+}
+
+/// A plan for these tensors, on at most `threads` threads, or as many as the library likes for 0.
+pub(crate) fn plan(
+    spec: &Spec,
+    operands: &Operands<TensorDesc>,
+    n_elements: i64,
+    threads: usize,
+) -> Result<Plan, poolgrad::Error> {
+    let limited = |threads| Plan::with_options(spec, operands, &PlanOptions::default().threads(threads));
+    // One thread needs no pool, so none is started for it.
+    if threads == 1 || n_elements < PARALLEL_FROM || matches!(workers(), Workers::None) {
+        return limited(1);
+    }
+    let plan = Plan::new(spec, operands)?;
+    if threads != 0 && threads < plan.explain().threads { limited(threads) } else { Ok(plan) }
+}
+
+/// What a plan was made for.
+#[derive(PartialEq)]
+struct Key {
+    spec: Spec,
+    operands: Operands<TensorDesc>,
+    threads: usize,
+}
+
+/// The plans that a thread used last, and a workspace.
+struct Recent {
+    plans: Vec<(Key, Arc<Plan>)>,
+    /// Where the plan stands that is used next in a program that repeats itself.
+    next: usize,
+    workspace: Vec<u8>,
+}
+
+/// The most plans that a thread remembers. A plan is made in microseconds, a network has a few poolings.
+const MOST_PLANS: usize = 32;
+
+/// The most workspace that a thread keeps between calls.
+const KEPT_BYTES: usize = 32 << 20;
+
+thread_local! {
+    static RECENT: RefCell<Recent> = const { RefCell::new(Recent { plans: Vec::new(), next: 0, workspace: Vec::new() }) };
+}
+
+impl Recent {
+    fn plan(&mut self, key: Key, n_elements: i64) -> PyResult<Arc<Plan>> {
+        let n_plans = self.plans.len();
+        let found = (0..n_plans).map(|i| (self.next + i) % n_plans).find(|&i| self.plans[i].0 == key);
+        if let Some(i) = found {
+            self.next = i + 1;
+            return Ok(Arc::clone(&self.plans[i].1));
+        }
+        let made = plan(&key.spec, &key.operands, n_elements, key.threads).map_err(|error| exception(&error))?;
+        let made = Arc::new(made);
+        let entry = (key, Arc::clone(&made));
+        if n_plans < MOST_PLANS {
+            self.plans.push(entry);
+            self.next = n_plans + 1;
+        } else {
+            // The place after the one used last holds the plan that was not needed for longest, more or less.
+            let i = self.next % n_plans;
+            self.plans[i] = entry;
+            self.next = i + 1;
+        }
+        Ok(made)
+    }
+}

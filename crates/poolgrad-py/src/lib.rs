@@ -1,0 +1,27 @@
+//! The compiled half of poolgrad's Python package: `poolgrad._core`.
+//!
+//! It reads tensors of any array library where they lie, and runs the core on them. What users see is written in
+//! Python on top of it, in `python/poolgrad`.
+
+mod arguments;
+mod call;
+mod error;
+mod functions;
+mod tensor;
+mod workers;
+
+use pyo3::prelude::*;
+
+/// Pooling and its gradients, into tensors that exist already.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::functions::{
+        adaptive_avg_pool, adaptive_avg_pool_backward, adaptive_max_pool, adaptive_max_pool_backward, max_pool,
+        max_pool_backward,
+    };
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name that Python gives a version")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

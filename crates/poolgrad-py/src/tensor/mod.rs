@@ -1,0 +1,136 @@
+//! Tensors of any array library, as views of the core: where they lie, and what keeps them there.
+//!
+//! NumPy arrays are read through `__array_struct__`, PyTorch tensors and what else has it through DLPack's C exchange
+//! interface, everything else through `__dlpack__`. Nothing is copied. A [`Tensor`] owns whatever its library wants
+//! held for as long as the memory is used, so the interpreter may be left to other threads meanwhile.
+
+mod array_struct;
+mod dlpack;
+mod kinds;
+
+use std::ffi::c_void;
+
+use poolgrad::{Argument, TensorDesc, TensorView, TensorViewMut};
+use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use self::kinds::{Kind, kind_of};
+
+/// What is to be done with a tensor.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// A tensor of the caller's.
+pub(crate) struct Tensor<'py> {
+    place: Place,
+    /// Dropped when the call is over, and with it the claim on the memory.
+    _hold: Hold<'py>,
+}
+
+/// Where a tensor lies.
+#[derive(Clone, Copy)]
+struct Place {
+    origin: *mut c_void,
+    desc: TensorDesc,
+}
+
+/// What keeps the memory of a tensor in place.
+enum Hold<'py> {
+    /// A capsule, whose destructor lets go.
+    Capsule { _capsule: Bound<'py, PyAny> },
+    /// A tensor of the exchange interface, which has to be given back.
+    Managed { _managed: dlpack::Managed },
+}
+
+impl<'py> Tensor<'py> {
+    /// The tensor that `object` is.
+    ///
+    /// # Errors
+    /// `TypeError` for what is no tensor or has an element type that no tensor of this library has; `ValueError` for
+    /// other memory than the processor's, for strides between elements, and for an output that must not be written.
+    pub(crate) fn read(object: &Bound<'py, PyAny>, argument: Argument, access: Access) -> PyResult<Self> {
+        let subject = Subject { argument, access };
+        let (place, hold) = match kind_of(object)? {
+            Kind::Array => array_struct::read(object, subject)?,
+            Kind::Exchange(api) => dlpack::exchange(api, object, subject)?,
+            Kind::Protocol => dlpack::protocol(object, subject)?,
+            Kind::Other => {
+                return Err(PyTypeError::new_err(format!(
+                    "{argument} must be a NumPy array, a PyTorch tensor or another array with __dlpack__, got {}",
+                    object.get_type()
+                )));
+            }
+        };
+        // Libraries mark tensors without memory, such as PyTorch's fake ones, by an address of zero.
+        if place.origin.is_null() && !place.desc.layout.is_empty() {
+            return Err(PyValueError::new_err(format!("{argument} has no memory")));
+        }
+        Ok(Self { place, _hold: hold })
+    }
+
+    /// The element type and layout.
+    pub(crate) fn desc(&self) -> TensorDesc {
+        self.place.desc
+    }
+
+    /// The tensor, to read.
+    pub(crate) fn view(&self) -> TensorView<'_> {
+        let Place { origin, desc } = self.place;
+        // SAFETY: the array library described this memory, and promises by its protocol that it stays as long as
+        // `_hold`, which outlives the view; `read` has refused addresses of nothing.
+        unsafe { TensorView::from_raw_parts(origin.cast_const(), desc.dtype, desc.layout) }
+    }
+
+    /// The tensor, to write.
+    pub(crate) fn view_mut(&mut self) -> TensorViewMut<'_> {
+        let Place { origin, desc } = self.place;
+        // SAFETY: as in `view`. That the memory may be written was asked of the library when the tensor was read with
+        // `Access::Write`, and a plan refuses outputs that share memory with another tensor of the call.
+        unsafe { TensorViewMut::from_raw_parts(origin, desc.dtype, desc.layout) }
+    }
+}
+
+/// The tensor that is being read, for messages.
+#[derive(Clone, Copy)]
+struct Subject {
+    argument: Argument,
+    access: Access,
+}
+
+impl Subject {
+    /// Refuses a tensor that must not be written, if it is to be.
+    fn check_writable(self, is_writable: bool) -> PyResult<()> {
+        if self.access == Access::Write && !is_writable {
+            return Err(PyValueError::new_err(format!("{} is written, but it is read-only", self.argument)));
+        }
+        Ok(())
+    }
+
+    fn wrong_dtype(self, got: &str) -> PyErr {
+        let wanted = match self.argument {
+            Argument::Indices => "int32 or int64",
+            _ => "float32, float64, float16 or bfloat16",
+        };
+        PyTypeError::new_err(format!("{} must have element type {wanted}, got {got}", self.argument))
+    }
+
+    fn wrong(self, problem: &str) -> PyErr {
+        PyValueError::new_err(format!("{} {problem}", self.argument))
+    }
+
+    /// A library's refusal to show its tensor, told of the argument. What is no fault of the tensor passes through.
+    fn refused(self, py: Python<'_>, error: PyErr) -> PyErr {
+        if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyMemoryError>(py) {
+            return error;
+        }
+        // Some libraries add a trace of their own after the first line.
+        let reason = error.value(py).to_string();
+        let reason = reason.lines().next().unwrap_or_default();
+        let told = PyTypeError::new_err(format!("{} cannot be read: {reason}", self.argument));
+        told.set_cause(py, Some(error));
+        told
+    }
+}
