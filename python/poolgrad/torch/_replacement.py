@@ -1,0 +1,215 @@
+"""Replacing PyTorch's CPU kernels in its dispatcher, and putting them back.
+
+The dispatcher belongs to the whole process, so there is one state, guarded by a lock: what `enable` asked for, and the
+`enabled` blocks that are open. Kernels are registered while at least one of them stands.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import torch
+
+from ._kernels import adaptive_avg, adaptive_max, max
+from ._kernels.common import Kernel
+from ._layout import always_contiguous, by_strides_2d, by_strides_3d
+from ._operator import Operator
+
+#: Which forward operators are replaced; gradients always are.
+Forward = Literal["auto", "always", "never"]
+
+#: When a forward operator is replaced: where it is faster than PyTorch's (docs/python.md), or only on demand.
+_AUTO, _ALWAYS = ("auto", "always"), ("always",)
+_GRADIENT = ("auto", "always", "never")
+
+
+class _Replacement:
+    """A kernel of this library for an operator of PyTorch, and the choices of `forward` that replace it."""
+
+    def __init__(self, name: str, n_axes: int, make: Callable[[Operator], Kernel], when: tuple[str, ...]) -> None:
+        self.operator = Operator(name, n_axes)
+        self.kernel = make(self.operator)
+        self.when = when
+
+
+def _replacements() -> Iterator[_Replacement]:
+    for n_axes in (2, 3):
+        format_of = by_strides_2d if n_axes == 2 else by_strides_3d
+        adaptive_format_of = by_strides_2d if n_axes == 2 else always_contiguous
+        name = f"max_pool{n_axes}d_with_indices"
+        yield _Replacement(name, n_axes, lambda o: max.max_pool(o, format_of), _ALWAYS)
+        yield _Replacement(f"{name}.out", n_axes, max.max_pool_out, _ALWAYS)
+        yield _Replacement(f"{name}_backward", n_axes, lambda o: max.max_pool_backward(o, format_of), _GRADIENT)
+        yield _Replacement(f"{name}_backward.grad_input", n_axes, max.max_pool_backward_out, _GRADIENT)
+
+        name = f"adaptive_max_pool{n_axes}d"
+        forward = lambda o: adaptive_max.adaptive_max_pool(o, adaptive_format_of)  # noqa: E731
+        backward = lambda o: adaptive_max.adaptive_max_pool_backward(o, adaptive_format_of)  # noqa: E731
+        yield _Replacement(name, n_axes, forward, _ALWAYS)
+        yield _Replacement(f"{name}.out", n_axes, adaptive_max.adaptive_max_pool_out, _ALWAYS)
+        yield _Replacement(f"{name}_backward", n_axes, backward, _GRADIENT)
+        yield _Replacement(f"{name}_backward.grad_input", n_axes, adaptive_max.adaptive_max_pool_backward_out, _GRADIENT)
+
+        name = f"adaptive_avg_pool{n_axes}d"
+        forward = lambda o: adaptive_avg.adaptive_avg_pool(o, adaptive_format_of)  # noqa: E731
+        backward = lambda o: adaptive_avg.adaptive_avg_pool_backward(o, adaptive_format_of)  # noqa: E731
+        yield _Replacement(f"_{name}", n_axes, forward, _ALWAYS)
+        yield _Replacement(f"{name}.out", n_axes, adaptive_avg.adaptive_avg_pool_out, _ALWAYS)
+        yield _Replacement(f"_{name}_backward", n_axes, backward, _GRADIENT)
+    # Its 2-D twin allocates through the operator above.
+    name = "adaptive_avg_pool3d_backward.grad_input"
+    yield _Replacement(name, 3, adaptive_avg.adaptive_avg_pool_backward_out, _GRADIENT)
+
+
+#: How long kernels are kept alive after they were unregistered, in seconds. Another thread may have found one in the
+#: dispatcher and be waiting for the interpreter, which the thread that unregisters holds.
+_GRACE_SECONDS = 10.0
+
+
+class _State:
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.replacements = list(_replacements())
+        #: What `enable` asked for.
+        self.asked: Forward | None = None
+        #: What open blocks ask for, the latest last.
+        self.blocks: list[tuple[object, Forward]] = []
+        self.installed: Forward | None = None
+        self.library: torch.library.Library | None = None
+        self.retired: deque[tuple[float, list[Any]]] = deque()
+
+    def update(self) -> None:
+        """Makes the dispatcher what is asked for now."""
+        wanted = self.blocks[-1][1] if self.blocks else self.asked
+        if wanted == self.installed:
+            return
+        if self.library is not None:
+            self._uninstall()
+        if wanted is not None:
+            self._install(wanted)
+        now = time.monotonic()
+        while self.retired and now - self.retired[0][0] > _GRACE_SECONDS:
+            self.retired.popleft()
+
+    def _install(self, forward: Forward) -> None:
+        library = torch.library.Library("aten", "IMPL")
+        for replacement in self.replacements:
+            if forward in replacement.when:
+                replacement.operator.remember_original()
+                library.impl(replacement.operator.name, replacement.kernel, "CPU")
+        self.library, self.installed = library, forward
+
+    def _uninstall(self) -> None:
+        names = (r.operator.name for r in self.replacements if self.installed in r.when)
+        kernels = [torch.library.get_kernel(f"aten::{name}", "CPU") for name in names]
+        self.retired.append((time.monotonic(), kernels))
+        # The registrations live as long as the library that holds them.
+        self.library = self.installed = None
+
+
+_state = _State()
+
+
+def enable(forward: Forward = "auto") -> None:
+    """Replaces PyTorch's CPU pooling gradients, and forward operators as `forward` says, in the whole process.
+
+    From now on `torch.nn.functional.max_pool2d` and `max_pool3d`, adaptive max pooling and adaptive average pooling, 1-D
+    twins included, compute their gradients on the CPU with this library: in `float32`, `float64`, `float16` and
+    `bfloat16`, for every memory layout, with `torch.get_num_threads()` threads. Everything else is left to PyTorch: other
+    devices and types, empty tensors, and arguments that PyTorch refuses.
+
+    `forward` is `"auto"` to replace the forward operators that are faster here, `"always"` for all, `"never"` for none.
+    Calling it again changes that; it does not have to be undone as often. Best called before other threads compute.
+
+    An index outside its volume raises `IndexError`, where PyTorch writes outside of its tensor.
+
+    Raises `ValueError` for another `forward`.
+
+    >>> import torch, poolgrad.torch
+    >>> poolgrad.torch.enable()
+    >>> input = torch.arange(8.0).view(1, 2, 2, 2).requires_grad_()
+    >>> torch.nn.functional.max_pool3d(input, 2).sum().backward()
+    >>> input.grad.flatten().tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    >>> poolgrad.torch.disable()
+    """
+    _check(forward)
+    with _state.lock:
+        _state.asked = forward
+        _state.update()
+
+
+def disable() -> None:
+    """Undoes `enable`: PyTorch's own kernels are back, unless a block of `enabled` is open.
+
+    >>> import poolgrad.torch
+    >>> poolgrad.torch.disable()
+    >>> poolgrad.torch.is_enabled()
+    False
+    """
+    with _state.lock:
+        _state.asked = None
+        _state.update()
+
+
+@contextmanager
+def enabled(forward: Forward = "auto") -> Iterator[None]:
+    """`enable` for the length of a `with` block, or of a function that it decorates.
+
+    Blocks may be nested, and open in several threads at once; the latest decides on `forward`, for the whole process.
+
+    Raises `ValueError` as `enable` does.
+
+    >>> import torch, poolgrad.torch
+    >>> with poolgrad.torch.enabled(forward="never"):
+    ...     poolgrad.torch.is_enabled()
+    True
+    >>> poolgrad.torch.is_enabled()
+    False
+    """
+    _check(forward)
+    block = (object(), forward)
+    with _state.lock:
+        _state.blocks.append(block)
+        _state.update()
+    try:
+        yield
+    finally:
+        with _state.lock:
+            _state.blocks.remove(block)
+            _state.update()
+
+
+def is_enabled() -> bool:
+    """Whether PyTorch's CPU pooling gradients are replaced."""
+    return _state.installed is not None
+
+
+def stats() -> dict[str, tuple[int, int]]:
+    """For each operator that was called while it was replaced, how many calls were taken, and left to PyTorch.
+
+    >>> import torch, poolgrad.torch
+    >>> poolgrad.torch.reset_stats()
+    >>> with poolgrad.torch.enabled(forward="always"):
+    ...     _ = torch.nn.functional.adaptive_avg_pool2d(torch.rand(1, 4, 4), 2)
+    >>> poolgrad.torch.stats()
+    {'_adaptive_avg_pool2d': (1, 0)}
+    """
+    operators = (replacement.operator for replacement in _state.replacements)
+    return {o.name: (o.n_taken, o.n_passed_on) for o in operators if o.n_taken or o.n_passed_on}
+
+
+def reset_stats() -> None:
+    """Sets the counts of `stats` to zero."""
+    for replacement in _state.replacements:
+        replacement.operator.n_taken = replacement.operator.n_passed_on = 0
+
+
+def _check(forward: object) -> None:
+    if forward not in ("auto", "always", "never"):
+        raise ValueError(f'forward must be "auto", "always" or "never", got {forward!r}')

@@ -1,0 +1,45 @@
+"""The spatial sizes that a max pooling makes of its input's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def max_pool_size(
+    input_size: Sequence[int],
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+) -> list[int]:
+    """`floor((input + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1` for each axis.
+
+    With `ceil` for `floor` in ceil mode, less one if the last window would then start behind the input and its left
+    padding. An empty `stride` means `kernel_size`; a parameter may hold one number for all axes. The sizes only serve to
+    allocate, so they are no larger than a legal pooling has them; what is legal is decided when a pooling is planned.
+
+    Raises `ValueError` for parameters that no pooling has, and where there is no window.
+    """
+    sizes = []
+    for axis, (size, window) in enumerate(zip(input_size, kernel_size)):
+        step = _of_axis(stride, axis) if stride else window
+        border, spread = _of_axis(padding, axis), _of_axis(dilation, axis)
+        if step < 1 or spread < 1 or not 0 <= 2 * border <= window:
+            raise ValueError(f"stride {step}, dilation {spread} or padding {border} is out of range for {window}")
+        room = size + 2 * border - spread * (window - 1) - 1
+        n_windows = (room + step - 1 if ceil_mode else room) // step + 1
+        if ceil_mode and (n_windows - 1) * step >= size + border:
+            n_windows -= 1
+        if n_windows < 1:
+            raise ValueError(f"there is no window along axis {axis}")
+        sizes.append(n_windows)
+    return sizes
+
+
+def _of_axis(parameter: Sequence[int], axis: int) -> int:
+    if len(parameter) == 1:
+        return parameter[0]
+    if axis < len(parameter):
+        return parameter[axis]
+    raise ValueError(f"a parameter has {len(parameter)} numbers, too few for axis {axis}")

@@ -1,0 +1,191 @@
+"""PyTorch's own samples and error inputs of its pooling operators, with and without `enable`.
+
+Oracle: PyTorch's kernels on contiguous tensors, and finite differences (`gradcheck`, `gradgradcheck`).
+"""
+
+import math
+import warnings
+
+import pytest
+
+pytest.importorskip("expecttest", reason="expecttest is not installed, which PyTorch's own samples need")
+from torch_support import FLOATS, torch  # noqa: E402
+
+import poolgrad.torch  # noqa: E402
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+
+OPS = [
+    op
+    for op in op_db
+    if "pool" in op.name and not any(other in op.name for other in ("unpool", "fractional", ".avg_pool"))
+]
+BY_NAME = {op.name.removeprefix("nn.functional."): op for op in OPS}
+WITH_TYPES = [(name, dtype) for name, op in BY_NAME.items() for dtype in FLOATS if dtype in op.dtypes]
+each_op = pytest.mark.parametrize("op", BY_NAME.values(), ids=BY_NAME)
+each_op_and_type = pytest.mark.parametrize(
+    ("op", "dtype"), [(BY_NAME[n], d) for n, d in WITH_TYPES], ids=[f"{n}-{str(d)[6:]}" for n, d in WITH_TYPES]
+)
+each_forward = pytest.mark.parametrize("forward", ["auto", "always", "never"])
+
+
+def test_the_operators_are_there():
+    names = {f"adaptive_{kind}_pool{n}d" for kind in ("avg", "max") for n in (1, 2, 3)}
+    assert names | {"max_pool1d", "max_pool2d", "max_pool3d", "max_pool2d_with_indices_backward"} <= set(BY_NAME)
+
+
+def samples(op, dtype, most=60, **options):
+    """Samples of an operator, at most so many, spread over all of them."""
+    all_samples = list(op.sample_inputs("cpu", dtype, **options))
+    assert all_samples
+    return all_samples[:: math.ceil(len(all_samples) / most)]
+
+
+def tensors(result):
+    return [result] if isinstance(result, torch.Tensor) else [t for t in result if isinstance(t, torch.Tensor)]
+
+
+def results(op, sample):
+    """Outputs of a sample and the gradients of its inputs, for a gradient of 1, 2, 3, ... in every output."""
+    arguments = (sample.input, *sample.args)
+    leaves = [t for t in (*arguments, *sample.kwargs.values()) if isinstance(t, torch.Tensor) and t.requires_grad]
+    outputs = tensors(op(*arguments, **sample.kwargs))
+    differentiable = [output for output in outputs if output.requires_grad]
+    gradients = []
+    if leaves and differentiable:
+        seeds = [torch.arange(1, o.numel() + 1).view(o.shape).remainder(7).to(o.dtype) for o in differentiable]
+        gradients = list(torch.autograd.grad(differentiable, leaves, seeds, allow_unused=True))
+    return outputs, gradients
+
+
+def assert_like(got, wanted, reference):
+    """The strides of `wanted` and the values of `reference`, rounded to its type; the same bits if it is `wanted`."""
+    assert (got is None) == (wanted is None)
+    if got is None:
+        return
+    assert got.stride() == wanted.stride() and got.dtype == wanted.dtype
+    if reference is wanted:
+        assert torch.equal(got, wanted)
+    else:
+        torch.testing.assert_close(got, reference.to(got.dtype), equal_nan=True)
+
+
+def widened(value):
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.detach().to(torch.float64).requires_grad_(value.requires_grad)
+    return value
+
+
+@each_op_and_type
+@each_forward
+def test_samples_give_what_pytorch_gives(op, dtype, forward):
+    # PyTorch's sums in the half types are rounded again and again, and averages have no canonical order.
+    exact = "max" in op.name and dtype in (torch.float32, torch.float64)
+    for sample in samples(op, dtype, requires_grad=True):
+        wanted = reference = results(op, sample)
+        if not exact:
+            reference = results(op, sample.transform(widened))
+        with poolgrad.torch.enabled(forward):
+            got = results(op, sample)
+        for ours, theirs, exactly in zip(got, wanted, reference):
+            assert len(ours) == len(theirs)
+            for one, other, right in zip(ours, theirs, exactly):
+                assert_like(one, other, right)
+    taken = {name: counts[0] for name, counts in poolgrad.torch.stats().items()}
+    assert any("backward" in name and n > 0 for name, n in taken.items()), taken
+    if forward == "always":
+        assert any("backward" not in name and n > 0 for name, n in taken.items()) or "backward" in op.name, taken
+
+
+@each_op
+@each_forward
+def test_noncontiguous_samples_give_what_contiguous_ones_give(op, forward):
+    for sample in samples(op, torch.float64, requires_grad=True):
+        wanted, wanted_gradients = results(op, sample)
+        with poolgrad.torch.enabled(forward):
+            got, gradients = results(op, sample.noncontiguous())
+        for one, other in zip(got + gradients, wanted + wanted_gradients):
+            torch.testing.assert_close(one, other, equal_nan=True)
+
+
+@each_op
+def test_error_inputs_raise_what_pytorch_raises(op):
+    if op.error_inputs_func is None:
+        pytest.skip(f"PyTorch has no error inputs for {op.name}")
+    n_errors = 0
+    for error in op.error_inputs("cpu"):
+        sample = error.sample_input
+
+        def call():
+            return op(sample.input, *sample.args, **sample.kwargs)
+
+        with pytest.raises(error.error_type, match=error.error_regex) as wanted:
+            call()
+        with poolgrad.torch.enabled("always"), pytest.raises(error.error_type, match=error.error_regex) as got:
+            call()
+        assert str(got.value) == str(wanted.value)
+        n_errors += 1
+    assert n_errors > 0
+
+
+@each_op
+@each_forward
+def test_gradcheck_and_gradgradcheck(op, forward):
+    def first_output(*arguments, **keywords):
+        return tensors(op(*arguments, **keywords))[0]
+
+    small = [s for s in samples(op, torch.float64, requires_grad=True) if 0 < s.input.numel() <= 300][:8]
+    assert small
+    with poolgrad.torch.enabled(forward):
+        for sample in small:
+            inputs = (sample.input, *sample.args)
+            leaves = tuple(t for t in inputs if isinstance(t, torch.Tensor) and t.requires_grad)
+            rest = inputs[len(leaves) :]
+
+            def function(*leaves, rest=rest, sample=sample):
+                return first_output(*leaves, *rest, **sample.kwargs)
+
+            options = {"nondet_tol": 0.0, "check_batched_grad": True}
+            assert torch.autograd.gradcheck(function, leaves, check_forward_ad=op.supports_forward_ad, **options)
+            assert torch.autograd.gradgradcheck(function, leaves, check_batched_grad=op.check_batched_gradgrad)
+    assert any("backward" in name and counts[0] > 0 for name, counts in poolgrad.torch.stats().items())
+
+
+@each_op
+@each_forward
+def test_fake_tensors_have_the_strides_of_real_ones(op, forward):
+    from torch._subclasses import CrossRefFakeMode
+
+    with poolgrad.torch.enabled(forward):
+        for sample in samples(op, torch.float32, requires_grad=True):
+            with warnings.catch_warnings(), CrossRefFakeMode():
+                warnings.simplefilter("ignore")
+                results(op, sample)
+
+
+@each_op
+@each_forward
+def test_inputs_that_share_memory_until_written_stay_shared(op, forward):
+    is_shared = torch._C._is_cow_tensor
+    with poolgrad.torch.enabled(forward):
+        for sample in samples(op, torch.float32, requires_grad=True):
+            inputs = [torch._lazy_clone(t) if isinstance(t, torch.Tensor) else t for t in (sample.input, *sample.args)]
+            outputs = tensors(op(*inputs, **sample.kwargs))
+            shared = [t for t in inputs if isinstance(t, torch.Tensor)]
+            assert all(is_shared(t) for t in shared)
+            outputs = [o for o in outputs if o.requires_grad]
+            seeds = [torch._lazy_clone(torch.ones_like(output)) for output in outputs]
+            torch.autograd.grad(outputs, [t for t in shared if t.requires_grad], seeds, allow_unused=True)
+            assert all(is_shared(t) for t in (*shared, *seeds))
+
+
+@each_op
+def test_types_that_pytorch_does_not_pool_are_refused_as_before(op):
+    others = [d for d in (*FLOATS, torch.int32, torch.int64, torch.uint8, torch.bool, torch.complex64) if d not in op.dtypes]
+    sample = next(iter(samples(op, torch.float32, requires_grad=False)))
+    for dtype in others:
+        cast = sample.transform(lambda t: t.to(dtype) if isinstance(t, torch.Tensor) and t.is_floating_point() else t)
+        with pytest.raises(Exception) as wanted:
+            op(cast.input, *cast.args, **cast.kwargs)
+        with poolgrad.torch.enabled("always"), pytest.raises(type(wanted.value)) as got:
+            op(cast.input, *cast.args, **cast.kwargs)
+        assert str(got.value) == str(wanted.value)
