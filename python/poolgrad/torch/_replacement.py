@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -22,48 +23,55 @@ from ._operator import Operator
 
 #: Which forward operators are replaced; gradients always are.
 Forward = Literal["auto", "always", "never"]
-
-#: When a forward operator is replaced: where it is faster than PyTorch's (docs/python.md), or only on demand.
-_AUTO, _ALWAYS = ("auto", "always"), ("always",)
-_GRADIENT = ("auto", "always", "never")
-
+Kind = Literal["gradient", "faster", "slower"]
 
 class _Replacement:
-    """A kernel of this library for an operator of PyTorch, and the choices of `forward` that replace it."""
+    """A kernel of this library for an operator of PyTorch.
 
-    def __init__(self, name: str, n_axes: int, make: Callable[[Operator], Kernel], when: tuple[str, ...]) -> None:
+    `make` makes the kernel; that of a forward operator takes `only_contiguous` too, which is how `forward="auto"` leaves
+    channels-last tensors to PyTorch. `kind` says when the operator is replaced: a `"gradient"` always, a `"faster"`
+    forward operator for `"auto"` and `"always"`, a `"slower"` one for `"always"` only.
+    """
+
+    def __init__(self, name: str, n_axes: int, make: Callable[..., Kernel], kind: Kind) -> None:
         self.operator = Operator(name, n_axes)
-        self.kernel = make(self.operator)
-        self.when = when
+        self.kind = kind
+        if kind == "gradient":
+            kernel = make(self.operator)
+            self.kernels: dict[Forward, Kernel] = {"auto": kernel, "always": kernel, "never": kernel}
+        else:
+            self.kernels = {"always": make(self.operator, False)}
+            if kind == "faster":
+                self.kernels["auto"] = make(self.operator, True)
 
 
 def _replacements() -> Iterator[_Replacement]:
     for n_axes in (2, 3):
-        format_of = by_strides_2d if n_axes == 2 else by_strides_3d
-        adaptive_format_of = by_strides_2d if n_axes == 2 else always_contiguous
+        by_strides = by_strides_2d if n_axes == 2 else by_strides_3d
+        adaptive_format = by_strides_2d if n_axes == 2 else always_contiguous
+
         name = f"max_pool{n_axes}d_with_indices"
-        yield _Replacement(name, n_axes, lambda o: max.max_pool(o, format_of), _ALWAYS)
-        yield _Replacement(f"{name}.out", n_axes, max.max_pool_out, _ALWAYS)
-        yield _Replacement(f"{name}_backward", n_axes, lambda o: max.max_pool_backward(o, format_of), _GRADIENT)
-        yield _Replacement(f"{name}_backward.grad_input", n_axes, max.max_pool_backward_out, _GRADIENT)
+        yield _Replacement(name, n_axes, partial(max.max_pool, by_strides), "faster")
+        yield _Replacement(f"{name}.out", n_axes, partial(max.max_pool_out, by_strides), "faster")
+        yield _Replacement(f"{name}_backward", n_axes, partial(max.max_pool_backward, by_strides), "gradient")
+        yield _Replacement(f"{name}_backward.grad_input", n_axes, max.max_pool_backward_out, "gradient")
 
-        name = f"adaptive_max_pool{n_axes}d"
-        forward = lambda o: adaptive_max.adaptive_max_pool(o, adaptive_format_of)  # noqa: E731
-        backward = lambda o: adaptive_max.adaptive_max_pool_backward(o, adaptive_format_of)  # noqa: E731
-        yield _Replacement(name, n_axes, forward, _ALWAYS)
-        yield _Replacement(f"{name}.out", n_axes, adaptive_max.adaptive_max_pool_out, _ALWAYS)
-        yield _Replacement(f"{name}_backward", n_axes, backward, _GRADIENT)
-        yield _Replacement(f"{name}_backward.grad_input", n_axes, adaptive_max.adaptive_max_pool_backward_out, _GRADIENT)
+        name, family = f"adaptive_max_pool{n_axes}d", adaptive_max
+        yield _Replacement(name, n_axes, partial(family.adaptive_max_pool, adaptive_format), "faster")
+        yield _Replacement(f"{name}.out", n_axes, partial(family.adaptive_max_pool_out, adaptive_format), "faster")
+        backward = partial(family.adaptive_max_pool_backward, adaptive_format)
+        yield _Replacement(f"{name}_backward", n_axes, backward, "gradient")
+        yield _Replacement(f"{name}_backward.grad_input", n_axes, family.adaptive_max_pool_backward_out, "gradient")
 
-        name = f"adaptive_avg_pool{n_axes}d"
-        forward = lambda o: adaptive_avg.adaptive_avg_pool(o, adaptive_format_of)  # noqa: E731
-        backward = lambda o: adaptive_avg.adaptive_avg_pool_backward(o, adaptive_format_of)  # noqa: E731
-        yield _Replacement(f"_{name}", n_axes, forward, _ALWAYS)
-        yield _Replacement(f"{name}.out", n_axes, adaptive_avg.adaptive_avg_pool_out, _ALWAYS)
-        yield _Replacement(f"_{name}_backward", n_axes, backward, _GRADIENT)
+        name, kind = f"adaptive_avg_pool{n_axes}d", "slower" if n_axes == 2 else "faster"
+        forward = partial(adaptive_avg.adaptive_avg_pool, adaptive_format)
+        yield _Replacement(f"_{name}", n_axes, forward, kind)
+        yield _Replacement(f"{name}.out", n_axes, partial(adaptive_avg.adaptive_avg_pool_out, adaptive_format), kind)
+        backward = partial(adaptive_avg.adaptive_avg_pool_backward, adaptive_format)
+        yield _Replacement(f"_{name}_backward", n_axes, backward, "gradient")
     # Its 2-D twin allocates through the operator above.
     name = "adaptive_avg_pool3d_backward.grad_input"
-    yield _Replacement(name, 3, adaptive_avg.adaptive_avg_pool_backward_out, _GRADIENT)
+    yield _Replacement(name, 3, adaptive_avg.adaptive_avg_pool_backward_out, "gradient")
 
 
 #: How long kernels are kept alive after they were unregistered, in seconds. Another thread may have found one in the
@@ -99,13 +107,13 @@ class _State:
     def _install(self, forward: Forward) -> None:
         library = torch.library.Library("aten", "IMPL")
         for replacement in self.replacements:
-            if forward in replacement.when:
+            if forward in replacement.kernels:
                 replacement.operator.remember_original()
-                library.impl(replacement.operator.name, replacement.kernel, "CPU")
+                library.impl(replacement.operator.name, replacement.kernels[forward], "CPU")
         self.library, self.installed = library, forward
 
     def _uninstall(self) -> None:
-        names = (r.operator.name for r in self.replacements if self.installed in r.when)
+        names = (r.operator.name for r in self.replacements if self.installed in r.kernels)
         kernels = [torch.library.get_kernel(f"aten::{name}", "CPU") for name in names]
         self.retired.append((time.monotonic(), kernels))
         # The registrations live as long as the library that holds them.

@@ -23,23 +23,27 @@ def max_pool_size(
     """
     sizes = []
     for axis, (size, window) in enumerate(zip(input_size, kernel_size)):
-        step = _of_axis(stride, axis) if stride else window
-        border, spread = _of_axis(padding, axis), _of_axis(dilation, axis)
-        if step < 1 or spread < 1 or not 0 <= 2 * border <= window:
-            raise ValueError(f"stride {step}, dilation {spread} or padding {border} is out of range for {window}")
+        step = _of_axis("stride", stride, axis) if stride else window
+        border, spread = _of_axis("padding", padding, axis), _of_axis("dilation", dilation, axis)
+        for name, least, got in (("kernel_size", 1, window), ("stride", 1, step), ("dilation", 1, spread)):
+            if got < least:
+                raise ValueError(f"{name}[{axis}] must be at least {least}, got {got}")
+        if not 0 <= 2 * border <= window:
+            raise ValueError(f"padding[{axis}] must be from 0 to half of kernel_size, which is {window}, got {border}")
         room = size + 2 * border - spread * (window - 1) - 1
         n_windows = (room + step - 1 if ceil_mode else room) // step + 1
         if ceil_mode and (n_windows - 1) * step >= size + border:
             n_windows -= 1
         if n_windows < 1:
-            raise ValueError(f"there is no window along axis {axis}")
+            extent = spread * (window - 1) + 1
+            raise ValueError(f"a window of {extent} elements does not fit the input's axis {axis} of {size} and its padding")
         sizes.append(n_windows)
     return sizes
 
 
-def _of_axis(parameter: Sequence[int], axis: int) -> int:
+def _of_axis(name: str, parameter: Sequence[int], axis: int) -> int:
     if len(parameter) == 1:
         return parameter[0]
     if axis < len(parameter):
         return parameter[axis]
-    raise ValueError(f"a parameter has {len(parameter)} numbers, too few for axis {axis}")
+    raise ValueError(f"{name} has {len(parameter)} numbers, too few for axis {axis}")

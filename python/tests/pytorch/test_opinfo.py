@@ -33,7 +33,7 @@ def test_the_operators_are_there():
     assert names | {"max_pool1d", "max_pool2d", "max_pool3d", "max_pool2d_with_indices_backward"} <= set(BY_NAME)
 
 
-def samples(op, dtype, most=60, **options):
+def samples(op, dtype, most=30, **options):
     """Samples of an operator, at most so many, spread over all of them."""
     all_samples = list(op.sample_inputs("cpu", dtype, **options))
     assert all_samples
@@ -58,14 +58,14 @@ def results(op, sample):
 
 
 def assert_like(got, wanted, reference):
-    """The strides of `wanted` and the values of `reference`, rounded to its type; the same bits if it is `wanted`."""
+    """The strides of `wanted`, and its bits, or the values of `reference` rounded if that is another tensor."""
     assert (got is None) == (wanted is None)
     if got is None:
         return
     assert got.stride() == wanted.stride() and got.dtype == wanted.dtype
     if reference is wanted:
         assert torch.equal(got, wanted)
-    else:
+    elif not torch.equal(got, wanted):
         torch.testing.assert_close(got, reference.to(got.dtype), equal_nan=True)
 
 
@@ -128,13 +128,13 @@ def test_error_inputs_raise_what_pytorch_raises(op):
 
 
 @each_op
-@each_forward
+@pytest.mark.parametrize("forward", ["always", "never"])
 def test_gradcheck_and_gradgradcheck(op, forward):
     def first_output(*arguments, **keywords):
         return tensors(op(*arguments, **keywords))[0]
 
-    small = [s for s in samples(op, torch.float64, requires_grad=True) if 0 < s.input.numel() <= 300][:8]
-    assert small
+    small = [s for s in samples(op, torch.float64, requires_grad=True) if s.input.numel() > 0]
+    small = sorted(small, key=lambda sample: sample.input.numel())[:4]
     with poolgrad.torch.enabled(forward):
         for sample in small:
             inputs = (sample.input, *sample.args)
@@ -144,9 +144,13 @@ def test_gradcheck_and_gradgradcheck(op, forward):
             def function(*leaves, rest=rest, sample=sample):
                 return first_output(*leaves, *rest, **sample.kwargs)
 
-            options = {"nondet_tol": 0.0, "check_batched_grad": True}
-            assert torch.autograd.gradcheck(function, leaves, check_forward_ad=op.supports_forward_ad, **options)
-            assert torch.autograd.gradgradcheck(function, leaves, check_batched_grad=op.check_batched_gradgrad)
+            # The full check computes the whole Jacobian matrix; the fast one takes a random product with it.
+            fast = sample.input.numel() > 60
+            options = {"check_forward_ad": op.supports_forward_ad, "check_batched_grad": not fast, "fast_mode": fast}
+            assert torch.autograd.gradcheck(function, leaves, **options)
+            assert torch.autograd.gradgradcheck(
+                function, leaves, check_batched_grad=op.check_batched_gradgrad and not fast, fast_mode=fast
+            )
     assert any("backward" in name and counts[0] > 0 for name, counts in poolgrad.torch.stats().items())
 
 
@@ -179,13 +183,23 @@ def test_inputs_that_share_memory_until_written_stay_shared(op, forward):
 
 
 @each_op
-def test_types_that_pytorch_does_not_pool_are_refused_as_before(op):
-    others = [d for d in (*FLOATS, torch.int32, torch.int64, torch.uint8, torch.bool, torch.complex64) if d not in op.dtypes]
-    sample = next(iter(samples(op, torch.float32, requires_grad=False)))
+def test_other_types_are_pooled_or_refused_as_before(op):
+    others = (torch.int32, torch.int64, torch.uint8, torch.bool, torch.complex64)
+
+    def outcome(sample):
+        try:
+            return tensors(op(sample.input, *sample.args, **sample.kwargs))
+        except Exception as error:  # Whatever PyTorch raises.
+            return type(error), str(error)
+
     for dtype in others:
-        cast = sample.transform(lambda t: t.to(dtype) if isinstance(t, torch.Tensor) and t.is_floating_point() else t)
-        with pytest.raises(Exception) as wanted:
-            op(cast.input, *cast.args, **cast.kwargs)
-        with poolgrad.torch.enabled("always"), pytest.raises(type(wanted.value)) as got:
-            op(cast.input, *cast.args, **cast.kwargs)
-        assert str(got.value) == str(wanted.value)
+        for sample in samples(op, torch.float32, most=5, requires_grad=False):
+            cast = sample.transform(lambda t: t.to(dtype) if isinstance(t, torch.Tensor) and t.is_floating_point() else t)
+            wanted = outcome(cast)
+            with poolgrad.torch.enabled("always"):
+                got = outcome(cast)
+            if isinstance(wanted, tuple):
+                assert got == wanted
+            else:
+                assert all(torch.equal(one, other) for one, other in zip(got, wanted))
+    assert all(n_taken == 0 for n_taken, _ in poolgrad.torch.stats().values())

@@ -49,7 +49,7 @@ class Pooling:
 
     def _backward_arguments(self, grad_output, input, indices):
         if self.name == "max_pool":
-            n, (kernel_size, stride, padding, dilation, ceil_mode) = self.n_axes, self.full_parameters
+            kernel_size, stride, padding, dilation, ceil_mode = self.full_parameters
             return (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices)
         return (grad_output, input, indices) if self.has_indices else (grad_output, input)
 

@@ -11,19 +11,20 @@ from torch.overrides import has_torch_function_variadic
 from ... import _core
 from .._layout import FormatRule, empty, empty_as
 from .._operator import Operator
-from .common import FLOATS, REFUSALS, Kernel, is_copy_on_write, n_threads, without_overrides
+from .common import REFUSALS, Kernel, is_copy_on_write, n_threads, takes_input, without_overrides
 
 
-def adaptive_avg_pool(operator: Operator, format_of: FormatRule) -> Kernel:
+def adaptive_avg_pool(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
     """`_adaptive_avg_pool{2,3}d`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.adaptive_avg_pool
 
     def kernel(self: Tensor, output_size: Sequence[int]) -> Any:
         if has_torch_function_variadic(self):
             return guarded(self, output_size)
-        if len(output_size) == n_axes and self.dtype in FLOATS and self.numel() and not is_copy_on_write(self):
+        format = format_of(self)
+        if len(output_size) == n_axes and takes_input(self, format, only_contiguous):
             try:
-                output = empty([*self.shape[:-n_axes], *output_size], format_of(self), self)
+                output = empty([*self.shape[:-n_axes], *output_size], format, self)
                 core(self, output, output_size, n_threads())
             except (*REFUSALS, RuntimeError):
                 # PyTorch raises RuntimeError for negative sizes of a tensor.
@@ -37,14 +38,14 @@ def adaptive_avg_pool(operator: Operator, format_of: FormatRule) -> Kernel:
     return kernel
 
 
-def adaptive_avg_pool_out(operator: Operator) -> Kernel:
+def adaptive_avg_pool_out(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
     """`adaptive_avg_pool{2,3}d.out`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.adaptive_avg_pool
 
     def kernel(self: Tensor, output_size: Sequence[int], *, out: Tensor) -> Any:
         if has_torch_function_variadic(self, out):
             return guarded(self, output_size, out=out)
-        if len(output_size) == n_axes and self.dtype in FLOATS and self.numel() and not is_copy_on_write(self):
+        if len(output_size) == n_axes and takes_input(self, format_of(self), only_contiguous):
             try:
                 core(self, out, output_size, n_threads())
             except REFUSALS:
@@ -58,7 +59,7 @@ def adaptive_avg_pool_out(operator: Operator) -> Kernel:
     return kernel
 
 
-def adaptive_avg_pool_backward(operator: Operator, format_of: FormatRule) -> Kernel:
+def adaptive_avg_pool_backward(format_of: FormatRule, operator: Operator) -> Kernel:
     """`_adaptive_avg_pool{2,3}d_backward`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.adaptive_avg_pool_backward
 

@@ -11,19 +11,20 @@ from torch.overrides import has_torch_function_variadic
 from ... import _core
 from .._layout import FormatRule, empty, empty_as
 from .._operator import Operator
-from .common import FLOATS, REFUSALS, Kernel, int64, is_copy_on_write, n_threads, refuse_bad_indices, without_overrides
+from .common import REFUSALS, Kernel, int64, is_copy_on_write, n_threads, refuse_bad_indices, takes_input, without_overrides
 
 
-def adaptive_max_pool(operator: Operator, format_of: FormatRule) -> Kernel:
+def adaptive_max_pool(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
     """`adaptive_max_pool{2,3}d`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.adaptive_max_pool
 
     def kernel(self: Tensor, output_size: Sequence[int]) -> Any:
         if has_torch_function_variadic(self):
             return guarded(self, output_size)
-        if len(output_size) == n_axes and self.dtype in FLOATS and self.numel() and not is_copy_on_write(self):
+        format = format_of(self)
+        if len(output_size) == n_axes and takes_input(self, format, only_contiguous):
             try:
-                shape, format = [*self.shape[:-n_axes], *output_size], format_of(self)
+                shape = [*self.shape[:-n_axes], *output_size]
                 output, indices = empty(shape, format, self), empty(shape, format, self, int64)
                 core(self, output, indices, output_size, n_threads())
             except (*REFUSALS, RuntimeError):
@@ -38,20 +39,14 @@ def adaptive_max_pool(operator: Operator, format_of: FormatRule) -> Kernel:
     return kernel
 
 
-def adaptive_max_pool_out(operator: Operator) -> Kernel:
+def adaptive_max_pool_out(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
     """`adaptive_max_pool{2,3}d.out`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.adaptive_max_pool
 
     def kernel(self: Tensor, output_size: Sequence[int], *, out: Tensor, indices: Tensor) -> Any:
         if has_torch_function_variadic(self, out, indices):
             return guarded(self, output_size, out=out, indices=indices)
-        if (
-            len(output_size) == n_axes
-            and indices.dtype is int64
-            and self.dtype in FLOATS
-            and self.numel()
-            and not is_copy_on_write(self)
-        ):
+        if len(output_size) == n_axes and indices.dtype is int64 and takes_input(self, format_of(self), only_contiguous):
             try:
                 core(self, out, indices, output_size, n_threads())
             except REFUSALS:
@@ -65,7 +60,7 @@ def adaptive_max_pool_out(operator: Operator) -> Kernel:
     return kernel
 
 
-def adaptive_max_pool_backward(operator: Operator, format_of: FormatRule) -> Kernel:
+def adaptive_max_pool_backward(format_of: FormatRule, operator: Operator) -> Kernel:
     """`adaptive_max_pool{2,3}d_backward`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.adaptive_max_pool_backward
 

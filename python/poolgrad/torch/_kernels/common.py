@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .._layout import CONTIGUOUS
+
 Kernel = Callable[..., Any]
 
 #: What the compiled module raises for arguments that it does not take. `IndexError` is not among them.
@@ -22,6 +24,16 @@ n_threads = torch.get_num_threads
 #: Whether a tensor shares its memory until someone writes. To export such memory copies it, and PyTorch promises that an
 #: operator leaves its inputs shared, so calls with one are passed on.
 is_copy_on_write = torch._C._is_cow_tensor
+
+
+def takes_input(self: Tensor, format: torch.memory_format, only_contiguous: bool) -> bool:
+    """Whether a forward kernel should compute an output of this format, as far as `self` decides it."""
+    return (
+        self.dtype in FLOATS
+        and (format is CONTIGUOUS or not only_contiguous)
+        and self.numel() > 0
+        and not is_copy_on_write(self)
+    )
 
 
 def without_overrides(kernel: Kernel) -> Kernel:

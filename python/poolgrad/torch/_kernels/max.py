@@ -12,10 +12,10 @@ from ... import _core
 from .._layout import FormatRule, empty, empty_as
 from .._operator import Operator
 from .._sizes import max_pool_size
-from .common import FLOATS, REFUSALS, Kernel, int64, is_copy_on_write, n_threads, refuse_bad_indices, without_overrides
+from .common import REFUSALS, Kernel, int64, is_copy_on_write, n_threads, refuse_bad_indices, takes_input, without_overrides
 
 
-def max_pool(operator: Operator, format_of: FormatRule) -> Kernel:
+def max_pool(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
     """`max_pool{2,3}d_with_indices`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.max_pool
     zeros, ones = [0] * n_axes, [1] * n_axes
@@ -30,10 +30,11 @@ def max_pool(operator: Operator, format_of: FormatRule) -> Kernel:
     ) -> Any:
         if has_torch_function_variadic(self):
             return guarded(self, kernel_size, stride, padding, dilation, ceil_mode)
-        if len(kernel_size) == n_axes and self.dtype in FLOATS and self.numel() and not is_copy_on_write(self):
+        format = format_of(self)
+        if len(kernel_size) == n_axes and takes_input(self, format, only_contiguous):
             try:
                 size = max_pool_size(self.shape[-n_axes:], kernel_size, stride, padding, dilation, ceil_mode)
-                shape, format = [*self.shape[:-n_axes], *size], format_of(self)
+                shape = [*self.shape[:-n_axes], *size]
                 output, indices = empty(shape, format, self), empty(shape, format, self, int64)
                 core(self, output, indices, kernel_size, stride, padding, dilation, ceil_mode, n_threads())
             except REFUSALS:
@@ -47,7 +48,7 @@ def max_pool(operator: Operator, format_of: FormatRule) -> Kernel:
     return kernel
 
 
-def max_pool_out(operator: Operator) -> Kernel:
+def max_pool_out(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
     """`max_pool{2,3}d_with_indices.out`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.max_pool
     zeros, ones = [0] * n_axes, [1] * n_axes
@@ -65,13 +66,7 @@ def max_pool_out(operator: Operator) -> Kernel:
     ) -> Any:
         if has_torch_function_variadic(self, out, indices):
             return guarded(self, kernel_size, stride, padding, dilation, ceil_mode, out=out, indices=indices)
-        if (
-            len(kernel_size) == n_axes
-            and indices.dtype is int64
-            and self.dtype in FLOATS
-            and self.numel()
-            and not is_copy_on_write(self)
-        ):
+        if len(kernel_size) == n_axes and indices.dtype is int64 and takes_input(self, format_of(self), only_contiguous):
             try:
                 core(self, out, indices, kernel_size, stride, padding, dilation, ceil_mode, n_threads())
             except REFUSALS:
@@ -85,7 +80,7 @@ def max_pool_out(operator: Operator) -> Kernel:
     return kernel
 
 
-def max_pool_backward(operator: Operator, format_of: FormatRule) -> Kernel:
+def max_pool_backward(format_of: FormatRule, operator: Operator) -> Kernel:
     """`max_pool{2,3}d_with_indices_backward`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.max_pool_backward
 
