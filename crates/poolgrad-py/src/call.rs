@@ -12,14 +12,14 @@ use crate::tensor::Tensor;
 use crate::workers::{PARALLEL_FROM, Workers, workers};
 
 /// The tensors of a call.
-pub(crate) enum Tensors<'py> {
-    Pool { input: Tensor<'py>, output: Tensor<'py> },
-    PoolWithIndices { input: Tensor<'py>, output: Tensor<'py>, indices: Tensor<'py> },
-    Spread { grad_output: Tensor<'py>, grad_input: Tensor<'py> },
-    Scatter { grad_output: Tensor<'py>, indices: Tensor<'py>, grad_input: Tensor<'py> },
+pub(crate) enum Tensors<'a, 'py> {
+    Pool { input: Tensor<'a, 'py>, output: Tensor<'a, 'py> },
+    PoolWithIndices { input: Tensor<'a, 'py>, output: Tensor<'a, 'py>, indices: Tensor<'a, 'py> },
+    Spread { grad_output: Tensor<'a, 'py>, grad_input: Tensor<'a, 'py> },
+    Scatter { grad_output: Tensor<'a, 'py>, indices: Tensor<'a, 'py>, grad_input: Tensor<'a, 'py> },
 }
 
-impl Tensors<'_> {
+impl<'a, 'py> Tensors<'a, 'py> {
     pub(crate) fn descs(&self) -> Operands<TensorDesc> {
         match self {
             Self::Pool { input, output } => Operands::Pool { input: input.desc(), output: output.desc() },
@@ -56,9 +56,34 @@ impl Tensors<'_> {
         }
     }
 
+    fn list(&mut self) -> [Option<&mut Tensor<'a, 'py>>; 3] {
+        match self {
+            Self::Pool { input, output } => [Some(input), Some(output), None],
+            Self::PoolWithIndices { input, output, indices } => [Some(input), Some(output), Some(indices)],
+            Self::Spread { grad_output, grad_input } => [Some(grad_output), Some(grad_input), None],
+            Self::Scatter { grad_output, indices, grad_input } => {
+                [Some(grad_output), Some(indices), Some(grad_input)]
+            }
+        }
+    }
+
+    /// Has the memory stay where something may run in the interpreter: during a call that is not short, and, since
+    /// reading another kind of tensor can run Python code, where not all tensors are borrowed.
+    fn settle(&mut self) -> PyResult<()> {
+        if self.is_short() && self.list().into_iter().flatten().all(|tensor| tensor.is_borrowed()) {
+            return Ok(());
+        }
+        self.list().into_iter().flatten().try_for_each(Tensor::hold)
+    }
+
+    /// Whether the interpreter is kept during the call.
+    fn is_short(&self) -> bool {
+        self.n_elements() < RELEASE_FROM
+    }
+
     /// The elements of the largest tensor.
     fn n_elements(&self) -> i64 {
-        let of = |tensor: &Tensor<'_>| tensor.desc().layout.n_elements();
+        let of = |tensor: &Tensor<'_, '_>| tensor.desc().layout.n_elements();
         match self {
             Self::Pool { input, output } | Self::PoolWithIndices { input, output, .. } => of(input).max(of(output)),
             Self::Spread { grad_output, grad_input } | Self::Scatter { grad_output, grad_input, .. } => {
@@ -73,7 +98,8 @@ impl Tensors<'_> {
 const RELEASE_FROM: i64 = 8 << 10;
 
 /// Plans, or finds the plan of the last time, and runs it.
-pub(crate) fn call(py: Python<'_>, spec: &Spec, tensors: Tensors<'_>, threads: usize) -> PyResult<()> {
+pub(crate) fn call(py: Python<'_>, spec: &Spec, mut tensors: Tensors<'_, '_>, threads: usize) -> PyResult<()> {
+    tensors.settle()?;
     let key = Key { spec: *spec, operands: tensors.descs(), threads };
     let (plan, workspace) = RECENT.with_borrow_mut(|recent| {
         let plan = recent.plan(key, tensors.n_elements())?;
@@ -90,7 +116,7 @@ pub(crate) fn call(py: Python<'_>, spec: &Spec, tensors: Tensors<'_>, threads: u
 pub(crate) fn execute(
     py: Python<'_>,
     plan: &Plan,
-    mut tensors: Tensors<'_>,
+    mut tensors: Tensors<'_, '_>,
     mut workspace: Vec<u8>,
 ) -> (Vec<u8>, PyResult<()>) {
     let wanted = plan.workspace_bytes();
@@ -101,7 +127,7 @@ pub(crate) fn execute(
         }
         workspace.resize(wanted, 0);
     }
-    let is_short = tensors.n_elements() < RELEASE_FROM;
+    let is_short = tensors.is_short();
     let workers = if plan.explain().threads > 1 { workers() } else { Workers::None };
     let views = tensors.views();
     let run = || match workers {

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::arguments::{n_spatial as axis_count, sizes, threads as thread_limit};
 use crate::call::{Tensors, call};
-use crate::tensor::{Access, Tensor};
+use crate::tensor::{Access, Request};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -22,34 +22,43 @@ fn max([kernel_size, stride, padding, dilation]: [Any<'_, '_>; 4], ceil_mode: bo
 }
 
 /// The tensors of a forward pass.
-fn pooled<'py>(input: Any<'_, 'py>, output: Any<'_, 'py>, indices: Option<Any<'_, 'py>>) -> PyResult<Tensors<'py>> {
-    let input = Tensor::read(input, Argument::Input, Access::Read)?;
-    let output = Tensor::read(output, Argument::Output, Access::Write)?;
+fn pooled<'a, 'py>(
+    input: Any<'a, 'py>,
+    output: Any<'a, 'py>,
+    indices: Option<Any<'a, 'py>>,
+) -> PyResult<Tensors<'a, 'py>> {
+    let input = Request::new(input, Argument::Input, Access::Read)?;
+    let output = Request::new(output, Argument::Output, Access::Write)?;
+    let indices = indices.map(|indices| Request::new(indices, Argument::Indices, Access::Write)).transpose()?;
+    let (input, output) = (input.read()?, output.read()?);
     Ok(match indices {
-        Some(indices) => Tensors::PoolWithIndices {
-            input,
-            output,
-            indices: Tensor::read(indices, Argument::Indices, Access::Write)?,
-        },
+        Some(indices) => Tensors::PoolWithIndices { input, output, indices: indices.read()? },
         None => Tensors::Pool { input, output },
     })
 }
 
 /// The tensors of the gradient of a max pooling.
-fn scattered<'py>(
-    grad_output: Any<'_, 'py>,
-    indices: Any<'_, 'py>,
-    grad_input: Any<'_, 'py>,
-) -> PyResult<Tensors<'py>> {
-    Ok(Tensors::Scatter {
-        grad_output: Tensor::read(grad_output, Argument::GradOutput, Access::Read)?,
-        indices: Tensor::read(indices, Argument::Indices, Access::Read)?,
-        grad_input: Tensor::read(grad_input, Argument::GradInput, Access::Write)?,
-    })
+fn scattered<'a, 'py>(
+    grad_output: Any<'a, 'py>,
+    indices: Any<'a, 'py>,
+    grad_input: Any<'a, 'py>,
+) -> PyResult<Tensors<'a, 'py>> {
+    let grad_output = Request::new(grad_output, Argument::GradOutput, Access::Read)?;
+    let indices = Request::new(indices, Argument::Indices, Access::Read)?;
+    let grad_input = Request::new(grad_input, Argument::GradInput, Access::Write)?;
+    let (grad_output, indices) = (grad_output.read()?, indices.read()?);
+    Ok(Tensors::Scatter { grad_output, indices, grad_input: grad_input.read()? })
+}
+
+/// The tensors of the gradient of an average pooling.
+fn spread<'a, 'py>(grad_output: Any<'a, 'py>, grad_input: Any<'a, 'py>) -> PyResult<Tensors<'a, 'py>> {
+    let grad_output = Request::new(grad_output, Argument::GradOutput, Access::Read)?;
+    let grad_input = Request::new(grad_input, Argument::GradInput, Access::Write)?;
+    Ok(Tensors::Spread { grad_output: grad_output.read()?, grad_input: grad_input.read()? })
 }
 
 /// The spatial sizes of a gradient's `grad_output`, which are the output size of an adaptive pooling.
-fn output_size(tensors: &Tensors<'_>, n_spatial: usize) -> Sizes {
+fn output_size(tensors: &Tensors<'_, '_>, n_spatial: usize) -> Sizes {
     let shape = match tensors {
         Tensors::Spread { grad_output, .. } | Tensors::Scatter { grad_output, .. } => *grad_output.desc().shape(),
         Tensors::Pool { output, .. } | Tensors::PoolWithIndices { output, .. } => *output.desc().shape(),
@@ -155,10 +164,7 @@ pub(crate) fn adaptive_avg_pool_backward<'py>(
     threads: Option<Any<'_, 'py>>,
 ) -> PyResult<()> {
     let n_spatial = axis_count(n_spatial)?;
-    let tensors = Tensors::Spread {
-        grad_output: Tensor::read(grad_output, Argument::GradOutput, Access::Read)?,
-        grad_input: Tensor::read(grad_input, Argument::GradInput, Access::Write)?,
-    };
+    let tensors = spread(grad_output, grad_input)?;
     let spec = AdaptiveAvgPool::new(n_spatial, output_size(&tensors, n_spatial)).spec(Direction::Gradient);
     call(py, &spec, tensors, thread_limit(threads)?)
 }

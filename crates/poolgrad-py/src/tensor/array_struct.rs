@@ -36,7 +36,7 @@ const NATIVE_BYTE_ORDER: c_int = 0x200;
 const WRITEABLE: c_int = 0x400;
 
 /// Where an array lies.
-pub(super) fn read<'py>(object: &Bound<'py, PyAny>, subject: Subject) -> PyResult<(Place, Hold<'py>)> {
+pub(super) fn read<'a, 'py>(object: &Bound<'py, PyAny>, subject: Subject) -> PyResult<(Place, Hold<'a, 'py>)> {
     let py = object.py();
     let capsule = object.getattr(intern!(py, "__array_struct__")).map_err(|error| subject.refused(py, error))?;
     let not_numpy = || subject.wrong("has an __array_struct__ that is not NumPy's");
