@@ -78,18 +78,7 @@ impl<'a, 'py> Tensors<'a, 'py> {
 
     /// Whether the interpreter is kept during the call.
     fn is_short(&self) -> bool {
-        self.n_elements() < RELEASE_FROM
-    }
-
-    /// The elements of the largest tensor.
-    fn n_elements(&self) -> i64 {
-        let of = |tensor: &Tensor<'_, '_>| tensor.desc().layout.n_elements();
-        match self {
-            Self::Pool { input, output } | Self::PoolWithIndices { input, output, .. } => of(input).max(of(output)),
-            Self::Spread { grad_output, grad_input } | Self::Scatter { grad_output, grad_input, .. } => {
-                of(grad_output).max(of(grad_input))
-            }
-        }
+        largest(&self.descs()) < RELEASE_FROM
     }
 }
 
@@ -102,28 +91,25 @@ pub(crate) fn call(py: Python<'_>, spec: &Spec, mut tensors: Tensors<'_, '_>, th
     tensors.settle()?;
     let key = Key { spec: *spec, operands: tensors.descs(), threads };
     let (plan, workspace) = RECENT.with_borrow_mut(|recent| {
-        let plan = recent.plan(key, tensors.n_elements())?;
+        let plan = recent.plan(key)?;
         PyResult::Ok((plan, std::mem::take(&mut recent.workspace)))
     })?;
-    let (workspace, result) = execute(py, &plan, tensors, workspace);
-    if workspace.capacity() <= KEPT_BYTES {
-        RECENT.with_borrow_mut(|recent| recent.workspace = workspace);
-    }
-    result
+    execute(py, &plan, tensors, workspace)
 }
 
-/// Runs a plan in a workspace, which is given back, larger if it had to be.
-pub(crate) fn execute(
-    py: Python<'_>,
-    plan: &Plan,
-    mut tensors: Tensors<'_, '_>,
-    mut workspace: Vec<u8>,
-) -> (Vec<u8>, PyResult<()>) {
+/// Runs a plan that the caller keeps.
+pub(crate) fn run(py: Python<'_>, plan: &Plan, mut tensors: Tensors<'_, '_>) -> PyResult<()> {
+    tensors.settle()?;
+    let workspace = RECENT.with_borrow_mut(|recent| std::mem::take(&mut recent.workspace));
+    execute(py, plan, tensors, workspace)
+}
+
+/// Runs a plan in this thread's workspace, which is made larger if it has to be.
+fn execute(py: Python<'_>, plan: &Plan, mut tensors: Tensors<'_, '_>, mut workspace: Vec<u8>) -> PyResult<()> {
     let wanted = plan.workspace_bytes();
     if let Some(more) = wanted.checked_sub(workspace.len()) {
         if workspace.try_reserve_exact(more).is_err() {
-            let message = format!("there is no memory for a workspace of {wanted} bytes");
-            return (workspace, Err(PyMemoryError::new_err(message)));
+            return Err(PyMemoryError::new_err(format!("there is no memory for a workspace of {wanted} bytes")));
         }
         workspace.resize(wanted, 0);
     }
@@ -135,23 +121,39 @@ pub(crate) fn execute(
         Workers::Global | Workers::None => plan.execute(views, &mut workspace),
     };
     let result = if is_short { run() } else { py.detach(run) };
-    (workspace, result.map_err(|error| exception(&error)))
+    if workspace.capacity() <= KEPT_BYTES {
+        RECENT.with_borrow_mut(|recent| recent.workspace = workspace);
+    }
+    result.map_err(|error| exception(&error))
 }
 
 /// A plan for these tensors, on at most `threads` threads, or as many as the library likes for 0.
 pub(crate) fn plan(
     spec: &Spec,
     operands: &Operands<TensorDesc>,
-    n_elements: i64,
     threads: usize,
+    options: &PlanOptions,
 ) -> Result<Plan, poolgrad::Error> {
-    let limited = |threads| Plan::with_options(spec, operands, &PlanOptions::default().threads(threads));
+    let limited = |threads| Plan::with_options(spec, operands, &options.clone().threads(threads));
     // One thread needs no pool, so none is started for it.
-    if threads == 1 || n_elements < PARALLEL_FROM || matches!(workers(), Workers::None) {
+    if threads == 1 || largest(operands) < PARALLEL_FROM || matches!(workers(), Workers::None) {
         return limited(1);
     }
-    let plan = Plan::new(spec, operands)?;
+    let plan = Plan::with_options(spec, operands, options)?;
     if threads != 0 && threads < plan.explain().threads { limited(threads) } else { Ok(plan) }
+}
+
+/// The elements of the largest tensor.
+fn largest(operands: &Operands<TensorDesc>) -> i64 {
+    let (from, to) = match operands {
+        Operands::Pool { input, output } | Operands::PoolWithIndices { input, output, .. } => (input, output),
+        Operands::Spread { grad_output, grad_input } | Operands::Scatter { grad_output, grad_input, .. } => {
+            (grad_output, grad_input)
+        }
+        // What the core may come to know is no smaller for being unknown here.
+        _ => return i64::MAX,
+    };
+    from.layout.n_elements().max(to.layout.n_elements())
 }
 
 /// What a plan was made for.
@@ -181,14 +183,15 @@ thread_local! {
 }
 
 impl Recent {
-    fn plan(&mut self, key: Key, n_elements: i64) -> PyResult<Arc<Plan>> {
+    fn plan(&mut self, key: Key) -> PyResult<Arc<Plan>> {
         let n_plans = self.plans.len();
         let found = (0..n_plans).map(|i| (self.next + i) % n_plans).find(|&i| self.plans[i].0 == key);
         if let Some(i) = found {
             self.next = i + 1;
             return Ok(Arc::clone(&self.plans[i].1));
         }
-        let made = plan(&key.spec, &key.operands, n_elements, key.threads).map_err(|error| exception(&error))?;
+        let made = plan(&key.spec, &key.operands, key.threads, &PlanOptions::default())
+            .map_err(|error| exception(&error))?;
         let made = Arc::new(made);
         let entry = (key, Arc::clone(&made));
         if n_plans < MOST_PLANS {
