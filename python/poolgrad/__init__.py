@@ -12,8 +12,9 @@ array([[[[0., 0., 0., 0.],
          [0., 1., 0., 1.]]]], dtype=float32)
 
 Results are of the kind of array that came in, and the same bits for every thread count, instruction set and memory
-layout. Arguments that make no sense are a `TypeError` or a `ValueError` that names them; an index that points outside its
-volume is an `IndexError` that says where it stands. None of these functions records a gradient: see `poolgrad.torch`.
+layout. Arguments that make no sense are a `TypeError` or a `ValueError` that names them; an index that points outside
+its volume is an `IndexError` that says where it stands. None of these functions records a gradient: see
+`poolgrad.torch`.
 
 While a call computes, other threads run. As everywhere, nobody may write an array meanwhile that the call reads, nor
 touch one that it writes.

@@ -11,7 +11,7 @@ from poolgrad._arrays import IndexType, check, empty_like, finisher, index_type_
 
 def adaptive_max_pool1d(
     input: Any,
-    output_size: int | None | Sequence[int | None],
+    output_size: int | Sequence[int | None] | None,
     return_indices: bool = False,
     *,
     out: Any = None,
@@ -50,7 +50,7 @@ def adaptive_max_pool1d(
 
 def adaptive_max_pool2d(
     input: Any,
-    output_size: int | None | Sequence[int | None],
+    output_size: int | Sequence[int | None] | None,
     return_indices: bool = False,
     *,
     out: Any = None,
@@ -92,7 +92,7 @@ def adaptive_max_pool2d(
 
 def adaptive_max_pool3d(
     input: Any,
-    output_size: int | None | Sequence[int | None],
+    output_size: int | Sequence[int | None] | None,
     return_indices: bool = False,
     *,
     out: Any = None,
@@ -110,7 +110,8 @@ def adaptive_max_pool3d(
     Source: ``torch.nn.AdaptiveMaxPool3d``; CANN's ``aclnnAdaptiveMaxPool3d``.
 
     Args:
-        input: `[N, C, D, H, W]` or `[C, D, H, W]`, of element type float32, float64, float16 or bfloat16, with any strides.
+        input: `[N, C, D, H, W]` or `[C, D, H, W]`, of element type float32, float64, float16 or bfloat16, with any
+            strides.
         output_size: the spatial size of the output, at least 1; None stands for the input's own size.
         return_indices: whether to return, besides the maxima, where they lie: offsets in the volume of one channel.
         out: an array to write the maxima into, instead of a new one.
@@ -136,7 +137,7 @@ def adaptive_max_pool3d(
 
 def adaptive_avg_pool1d(
     input: Any,
-    output_size: int | None | Sequence[int | None],
+    output_size: int | Sequence[int | None] | None,
     *,
     out: Any = None,
     threads: int = 0,
@@ -168,7 +169,7 @@ def adaptive_avg_pool1d(
 
 def adaptive_avg_pool2d(
     input: Any,
-    output_size: int | None | Sequence[int | None],
+    output_size: int | Sequence[int | None] | None,
     *,
     out: Any = None,
     threads: int = 0,
@@ -201,7 +202,7 @@ def adaptive_avg_pool2d(
 
 def adaptive_avg_pool3d(
     input: Any,
-    output_size: int | None | Sequence[int | None],
+    output_size: int | Sequence[int | None] | None,
     *,
     out: Any = None,
     threads: int = 0,
@@ -214,7 +215,8 @@ def adaptive_avg_pool3d(
     Source: ``torch.nn.AdaptiveAvgPool3d``; CANN's ``aclnnAdaptiveAvgPool3d``.
 
     Args:
-        input: `[N, C, D, H, W]` or `[C, D, H, W]`, of element type float32, float64, float16 or bfloat16, with any strides.
+        input: `[N, C, D, H, W]` or `[C, D, H, W]`, of element type float32, float64, float16 or bfloat16, with any
+            strides.
         output_size: the spatial size of the output, at least 1; None stands for the input's own size.
         out: an array to write the means into, instead of a new one.
         threads: the most threads that may work on the call; 0 leaves it to the library.
@@ -243,7 +245,8 @@ def adaptive_max_pool1d_backward(
 
     Args:
         grad_output: the gradient of the output, in the output's shape.
-        input: what was pooled, `[N, C, W]` or `[C, W]`, of which only the shape and the memory order count, or its shape.
+        input: what was pooled, `[N, C, W]` or `[C, W]`, or its shape; nothing but shape and
+            memory order are looked at.
         indices: the indices that `adaptive_max_pool1d` returned, int32 or int64.
         grad_input: an array to write the gradient into, instead of a new one.
         threads: the most threads that may work on the call; 0 leaves it to the library.
@@ -268,7 +271,8 @@ def adaptive_max_pool2d_backward(
 
     Args:
         grad_output: the gradient of the output, in the output's shape.
-        input: what was pooled, `[N, C, H, W]` or `[C, H, W]`, of which only the shape and the memory order count, or its shape.
+        input: what was pooled, `[N, C, H, W]` or `[C, H, W]`, or its shape; nothing but shape and
+            memory order are looked at.
         indices: the indices that `adaptive_max_pool2d` returned, int32 or int64.
         grad_input: an array to write the gradient into, instead of a new one.
         threads: the most threads that may work on the call; 0 leaves it to the library.
@@ -294,7 +298,8 @@ def adaptive_max_pool3d_backward(
 
     Args:
         grad_output: the gradient of the output, in the output's shape.
-        input: what was pooled, `[N, C, D, H, W]` or `[C, D, H, W]`, of which only the shape and the memory order count, or its shape.
+        input: what was pooled, `[N, C, D, H, W]` or `[C, D, H, W]`, or its shape; nothing but shape and
+            memory order are looked at.
         indices: the indices that `adaptive_max_pool3d` returned, int32 or int64.
         grad_input: an array to write the gradient into, instead of a new one.
         threads: the most threads that may work on the call; 0 leaves it to the library.
@@ -318,7 +323,8 @@ def adaptive_avg_pool1d_backward(grad_output: Any, input: Any, *, grad_input: An
 
     Args:
         grad_output: the gradient of the output, in the output's shape.
-        input: what was pooled, `[N, C, W]` or `[C, W]`, of which only the shape and the memory order count, or its shape.
+        input: what was pooled, `[N, C, W]` or `[C, W]`, or its shape; nothing but shape and
+            memory order are looked at.
         grad_input: an array to write the gradient into, instead of a new one.
         threads: the most threads that may work on the call; 0 leaves it to the library.
 
@@ -337,7 +343,8 @@ def adaptive_avg_pool2d_backward(grad_output: Any, input: Any, *, grad_input: An
 
     Args:
         grad_output: the gradient of the output, in the output's shape.
-        input: what was pooled, `[N, C, H, W]` or `[C, H, W]`, of which only the shape and the memory order count, or its shape.
+        input: what was pooled, `[N, C, H, W]` or `[C, H, W]`, or its shape; nothing but shape and
+            memory order are looked at.
         grad_input: an array to write the gradient into, instead of a new one.
         threads: the most threads that may work on the call; 0 leaves it to the library.
 
@@ -357,7 +364,8 @@ def adaptive_avg_pool3d_backward(grad_output: Any, input: Any, *, grad_input: An
 
     Args:
         grad_output: the gradient of the output, in the output's shape.
-        input: what was pooled, `[N, C, D, H, W]` or `[C, D, H, W]`, of which only the shape and the memory order count, or its shape.
+        input: what was pooled, `[N, C, D, H, W]` or `[C, D, H, W]`, or its shape; nothing but shape and
+            memory order are looked at.
         grad_input: an array to write the gradient into, instead of a new one.
         threads: the most threads that may work on the call; 0 leaves it to the library.
 
@@ -371,9 +379,9 @@ def adaptive_avg_pool3d_backward(grad_output: Any, input: Any, *, grad_input: An
     return _backward((grad_output, None, grad_input), input, 3, threads)
 
 
-def _sizes(input: Any, output_size: int | None | Sequence[int | None], n_spatial: int) -> tuple[int, ...]:
+def _sizes(input: Any, output_size: int | Sequence[int | None] | None, n_spatial: int) -> tuple[int, ...]:
     """The output size, with the input's own size for each None."""
-    if output_size is None or isinstance(output_size, (tuple, list)) and None in output_size:
+    if output_size is None or (isinstance(output_size, (tuple, list)) and None in output_size):
         own = shape_of(input, "input")[-n_spatial:]
         wanted = numbers(output_size, n_spatial, "output_size")  # type: ignore[arg-type]
         return tuple(size if number is None else number for number, size in zip(wanted, own))

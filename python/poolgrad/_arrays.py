@@ -1,8 +1,8 @@
 """Arrays of any library: what kind one is, and new ones of the same kind.
 
-Results come back as what came in: NumPy arrays for NumPy arrays, PyTorch tensors for PyTorch tensors. For an array of any
-other library that speaks DLPack the result is made by NumPy and handed to that library's ``from_dlpack``, which is found
-through the array API standard's ``__array_namespace__``; where there is none, it stays a NumPy array.
+Results come back as what came in: NumPy arrays for NumPy arrays, PyTorch tensors for PyTorch tensors. For an array of
+any other library that speaks DLPack the result is made by NumPy and handed to that library's ``from_dlpack``, which is
+found through the array API standard's ``__array_namespace__``; where there is none, it stays a NumPy array.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from poolgrad import _core
 
 if TYPE_CHECKING:
     import numpy as np
-    import torch
 
 IndexType = Literal["int32", "int64"]
 
@@ -44,7 +43,7 @@ def check(array: object, name: str) -> None:
     """
     torch = torch_of(array)
     if torch is not None:
-        if cast("torch.Tensor", array).requires_grad and torch.is_grad_enabled():
+        if cast(Any, array).requires_grad and torch.is_grad_enabled():
             raise ValueError(
                 f"{name} requires a gradient, which is not recorded here: use poolgrad.torch, or pass {name}.detach()"
             )
@@ -77,9 +76,7 @@ def input_shape(input: object) -> tuple[int, ...]:
     return shape_of(input, "input")
 
 
-def empty_like(
-    array: Any, shape: tuple[int, ...], index_type: IndexType | None = None, order_of: object = None
-) -> Any:
+def empty_like(array: Any, shape: tuple[int, ...], index_type: IndexType | None = None, order_of: object = None) -> Any:
     """A new array of this shape, of the kind, element type and device of `array`; indices are of `index_type`.
 
     Its axes follow each other in memory as those of `order_of`, or of `array`, do: channels-last stays channels-last.
@@ -87,7 +84,7 @@ def empty_like(
     torch = torch_of(array)
     if torch is not None:
         dtype = array.dtype if index_type is None else getattr(torch, index_type)
-        model = array if torch_of(order_of) is None else cast("torch.Tensor", order_of)
+        model = array if torch_of(order_of) is None else cast(Any, order_of)
         order = None if model.is_contiguous() else _order(model.stride(), len(shape))
         if order is None:
             return torch.empty(shape, dtype=dtype, device=array.device)

@@ -25,7 +25,8 @@ def max_pool1d(
 ) -> Any:
     """The maximum of each window over W.
 
-    Parameters and result are those of ``torch.nn.functional.max_pool1d``; the formulas are those of `poolgrad.max_pool3d`.
+    Parameters and result are those of ``torch.nn.functional.max_pool1d``; the formulas are those of
+    `poolgrad.max_pool3d`.
 
     Args:
         input: `[N, C, W]` or `[C, W]`, of element type float32, float64, float16 or bfloat16, with any strides.
@@ -75,7 +76,8 @@ def max_pool2d(
 ) -> Any:
     """The maximum of each window over H and W.
 
-    Parameters and result are those of ``torch.nn.functional.max_pool2d``; the formulas are those of `poolgrad.max_pool3d`.
+    Parameters and result are those of ``torch.nn.functional.max_pool2d``; the formulas are those of
+    `poolgrad.max_pool3d`.
 
     Args:
         input: `[N, C, H, W]` or `[C, H, W]`, of element type float32, float64, float16 or bfloat16, with any strides.
@@ -133,13 +135,14 @@ def max_pool3d(
 
         floor((input + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1
 
-    with ceil for floor in ceil mode, less one if the last window would then start behind the input and its left padding.
-    In a window the first maximum in row-major order wins; a NaN beats every number, and the last NaN wins.
+    with ceil for floor in ceil mode, less one if the last window would then start behind the input and its left
+    padding. In a window the first maximum in row-major order wins; a NaN beats every number, and the last NaN wins.
 
     Source: ``torch.nn.MaxPool3d``; CANN's ``aclnnMaxPool3dWithArgmax``.
 
     Args:
-        input: `[N, C, D, H, W]` or `[C, D, H, W]`, of element type float32, float64, float16 or bfloat16, with any strides.
+        input: `[N, C, D, H, W]` or `[C, D, H, W]`, of element type float32, float64, float16 or bfloat16, with any
+            strides.
         kernel_size: the number of elements of a window, at least 1.
         stride: the step from one window to the next, at least 1; `kernel_size` if it is None.
         padding: the border on both sides that counts as minus infinity, at most half of `kernel_size`.
@@ -188,7 +191,8 @@ def max_pool1d_with_indices_backward(
 
     Args:
         grad_output: the gradient of the output, in the output's shape.
-        input: what was pooled, `[N, C, W]` or `[C, W]`, of which only the shape and the memory order count, or its shape.
+        input: what was pooled, `[N, C, W]` or `[C, W]`, or its shape; nothing but shape and
+            memory order are looked at.
         kernel_size, stride, padding, dilation, ceil_mode: as for `max_pool1d`.
         indices: the indices that `max_pool1d` returned, int32 or int64.
         grad_input: an array to write the gradient into, instead of a new one.
@@ -203,7 +207,8 @@ def max_pool1d_with_indices_backward(
         TypeError, ValueError: as for `max_pool1d`.
 
     Examples:
-        >>> poolgrad.max_pool1d_with_indices_backward(np.array([[10.0, 20.0]]), (1, 4), 2, 2, 0, 1, False, np.array([[1, 3]]))
+        >>> grad_output, indices = np.array([[10.0, 20.0]]), np.array([[1, 3]])
+        >>> poolgrad.max_pool1d_with_indices_backward(grad_output, (1, 4), 2, 2, 0, 1, False, indices)
         array([[ 0., 10.,  0., 20.]])
     """
     parameters = (numbers(kernel_size, 1, "kernel_size"), stride, padding, dilation, ceil_mode)
@@ -229,7 +234,8 @@ def max_pool2d_with_indices_backward(
 
     Args:
         grad_output: the gradient of the output, in the output's shape.
-        input: what was pooled, `[N, C, H, W]` or `[C, H, W]`, of which only the shape and the memory order count, or its shape.
+        input: what was pooled, `[N, C, H, W]` or `[C, H, W]`, or its shape; nothing but shape and
+            memory order are looked at.
         kernel_size, stride, padding, dilation, ceil_mode: as for `max_pool2d`.
         indices: the indices that `max_pool2d` returned, int32 or int64.
         grad_input: an array to write the gradient into, instead of a new one.
@@ -272,7 +278,8 @@ def max_pool3d_with_indices_backward(
 
     Args:
         grad_output: the gradient of the output, in the output's shape.
-        input: what was pooled, `[N, C, D, H, W]` or `[C, D, H, W]`, of which only the shape and the memory order count, or its shape.
+        input: what was pooled, `[N, C, D, H, W]` or `[C, D, H, W]`, or its shape; nothing but shape and
+            memory order are looked at.
         kernel_size, stride, padding, dilation, ceil_mode: as for `max_pool3d`.
         indices: the indices that `max_pool3d` returned, int32 or int64.
         grad_input: an array to write the gradient into, instead of a new one.
@@ -290,7 +297,9 @@ def max_pool3d_with_indices_backward(
         >>> input = np.random.default_rng(0).standard_normal((2, 8, 6, 6, 6), np.float32)
         >>> output, indices = poolgrad.max_pool3d(input, 3, 2, 1, return_indices=True)
         >>> grad_output = np.ones_like(output)
-        >>> grad_input = poolgrad.max_pool3d_with_indices_backward(grad_output, input, 3, 2, 1, 1, False, indices)
+        >>> grad_input = poolgrad.max_pool3d_with_indices_backward(
+        ...     grad_output, input, 3, 2, 1, 1, False, indices
+        ... )
         >>> float(grad_input.sum()) == output.size
         True
     """
@@ -298,9 +307,7 @@ def max_pool3d_with_indices_backward(
     return _max_pool_backward((grad_output, indices, grad_input), input, parameters, threads)
 
 
-_Parameters = tuple[
-    tuple[int, ...], "int | Sequence[int] | None", "int | Sequence[int]", "int | Sequence[int]", bool
-]
+_Parameters = tuple[tuple[int, ...], "int | Sequence[int] | None", "int | Sequence[int]", "int | Sequence[int]", bool]
 
 
 def _max_pool(
@@ -322,9 +329,7 @@ def _max_pool(
     )
 
 
-def _max_pool_backward(
-    tensors: tuple[Any, Any, Any], input: Any, parameters: _Parameters, threads: int
-) -> Any:
+def _max_pool_backward(tensors: tuple[Any, Any, Any], input: Any, parameters: _Parameters, threads: int) -> Any:
     grad_output, indices, grad_input = tensors
     check(grad_output, "grad_output")
     if grad_input is not None:
