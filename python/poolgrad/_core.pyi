@@ -27,8 +27,8 @@ class _Info(TypedDict):
 
 def max_pool(
     input: Any,
-    output: Any,
-    indices: Any | None,
+    out: Any,
+    indices_out: Any | None,
     kernel_size: _Numbers,
     stride: _Numbers | None,
     padding: _Numbers,
@@ -48,12 +48,12 @@ def max_pool_backward(
     threads: int | None = None,
 ) -> None: ...
 def adaptive_max_pool(
-    input: Any, output: Any, indices: Any | None, output_size: _Numbers, threads: int | None = None
+    input: Any, out: Any, indices_out: Any | None, output_size: _Numbers, threads: int | None = None
 ) -> None: ...
 def adaptive_max_pool_backward(
     grad_output: Any, indices: Any, grad_input: Any, n_spatial: int, threads: int | None = None
 ) -> None: ...
-def adaptive_avg_pool(input: Any, output: Any, output_size: _Numbers, threads: int | None = None) -> None: ...
+def adaptive_avg_pool(input: Any, out: Any, output_size: _Numbers, threads: int | None = None) -> None: ...
 def adaptive_avg_pool_backward(
     grad_output: Any, grad_input: Any, n_spatial: int, threads: int | None = None
 ) -> None: ...

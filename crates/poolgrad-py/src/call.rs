@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use poolgrad::{Operands, Plan, PlanOptions, Spec, TensorDesc, TensorView, TensorViewMut};
+use poolgrad::{Direction, Operands, Plan, PlanOptions, Spec, TensorDesc, TensorView, TensorViewMut};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
@@ -76,6 +76,13 @@ impl<'a, 'py> Tensors<'a, 'py> {
         self.list().into_iter().flatten().try_for_each(Tensor::hold)
     }
 
+    fn direction(&self) -> Direction {
+        match self {
+            Self::Pool { .. } | Self::PoolWithIndices { .. } => Direction::Forward,
+            Self::Spread { .. } | Self::Scatter { .. } => Direction::Gradient,
+        }
+    }
+
     /// Whether the interpreter is kept during the call.
     fn is_short(&self) -> bool {
         largest(&self.descs()) < RELEASE_FROM
@@ -113,7 +120,7 @@ fn execute(py: Python<'_>, plan: &Plan, mut tensors: Tensors<'_, '_>, mut worksp
         }
         workspace.resize(wanted, 0);
     }
-    let is_short = tensors.is_short();
+    let (is_short, direction) = (tensors.is_short(), tensors.direction());
     let workers = if plan.explain().threads > 1 { workers() } else { Workers::None };
     let views = tensors.views();
     let run = || match workers {
@@ -124,7 +131,7 @@ fn execute(py: Python<'_>, plan: &Plan, mut tensors: Tensors<'_, '_>, mut worksp
     if workspace.capacity() <= KEPT_BYTES {
         RECENT.with_borrow_mut(|recent| recent.workspace = workspace);
     }
-    result.map_err(|error| exception(&error))
+    result.map_err(|error| exception(&error, direction))
 }
 
 /// A plan for these tensors, on at most `threads` threads, or as many as the library likes for 0.
@@ -191,7 +198,7 @@ impl Recent {
             return Ok(Arc::clone(&self.plans[i].1));
         }
         let made = plan(&key.spec, &key.operands, key.threads, &PlanOptions::default())
-            .map_err(|error| exception(&error))?;
+            .map_err(|error| exception(&error, key.spec.direction))?;
         let made = Arc::new(made);
         let entry = (key, Arc::clone(&made));
         if n_plans < MOST_PLANS {

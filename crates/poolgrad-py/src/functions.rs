@@ -8,14 +8,14 @@ use crate::arguments::{n_spatial as axis_count, sizes, threads as thread_limit};
 use crate::call::call;
 use crate::operands::{Any, max, output_size, pooled, scattered, spread};
 
-/// Writes the maxima of `input` into `output` and, unless it is None, their places into `indices`.
+/// Writes the maxima of `input` into `out` and, unless it is None, their places into `indices_out`.
 #[pyfunction]
-#[pyo3(signature = (input, output, indices, kernel_size, stride, padding, dilation, ceil_mode, threads = None))]
+#[pyo3(signature = (input, out, indices_out, kernel_size, stride, padding, dilation, ceil_mode, threads = None))]
 pub(crate) fn max_pool<'py>(
     py: Python<'py>,
     input: Any<'_, 'py>,
-    output: Any<'_, 'py>,
-    indices: Option<Any<'_, 'py>>,
+    out: Any<'_, 'py>,
+    indices_out: Option<Any<'_, 'py>>,
     kernel_size: Any<'_, 'py>,
     stride: Any<'_, 'py>,
     padding: Any<'_, 'py>,
@@ -24,7 +24,7 @@ pub(crate) fn max_pool<'py>(
     threads: Option<Any<'_, 'py>>,
 ) -> PyResult<()> {
     let spec = max([kernel_size, stride, padding, dilation], ceil_mode)?.spec(Direction::Forward);
-    call(py, &spec, pooled(input, output, indices)?, thread_limit(threads)?)
+    call(py, &spec, pooled(input, out, indices_out)?, thread_limit(threads)?)
 }
 
 /// Adds each of `grad_output` where its index points, into `grad_input`.
@@ -46,20 +46,20 @@ pub(crate) fn max_pool_backward<'py>(
     call(py, &spec, scattered(grad_output, indices, grad_input)?, thread_limit(threads)?)
 }
 
-/// Writes the maxima of `input` into `output` and, unless it is None, their places into `indices`.
+/// Writes the maxima of `input` into `out` and, unless it is None, their places into `indices_out`.
 #[pyfunction]
-#[pyo3(signature = (input, output, indices, output_size, threads = None))]
+#[pyo3(signature = (input, out, indices_out, output_size, threads = None))]
 pub(crate) fn adaptive_max_pool<'py>(
     py: Python<'py>,
     input: Any<'_, 'py>,
-    output: Any<'_, 'py>,
-    indices: Option<Any<'_, 'py>>,
+    out: Any<'_, 'py>,
+    indices_out: Option<Any<'_, 'py>>,
     output_size: Any<'_, 'py>,
     threads: Option<Any<'_, 'py>>,
 ) -> PyResult<()> {
     let wanted = sizes(output_size, Argument::OutputSize)?;
     let spec = AdaptiveMaxPool::new(wanted.len(), wanted).spec(Direction::Forward);
-    call(py, &spec, pooled(input, output, indices)?, thread_limit(threads)?)
+    call(py, &spec, pooled(input, out, indices_out)?, thread_limit(threads)?)
 }
 
 /// Adds each of `grad_output` where its index points, into `grad_input`; the last `n_spatial` axes are pooled.
@@ -79,19 +79,19 @@ pub(crate) fn adaptive_max_pool_backward<'py>(
     call(py, &spec, tensors, thread_limit(threads)?)
 }
 
-/// Writes the means of the windows of `input` into `output`.
+/// Writes the means of the windows of `input` into `out`.
 #[pyfunction]
-#[pyo3(signature = (input, output, output_size, threads = None))]
+#[pyo3(signature = (input, out, output_size, threads = None))]
 pub(crate) fn adaptive_avg_pool<'py>(
     py: Python<'py>,
     input: Any<'_, 'py>,
-    output: Any<'_, 'py>,
+    out: Any<'_, 'py>,
     output_size: Any<'_, 'py>,
     threads: Option<Any<'_, 'py>>,
 ) -> PyResult<()> {
     let wanted = sizes(output_size, Argument::OutputSize)?;
     let spec = AdaptiveAvgPool::new(wanted.len(), wanted).spec(Direction::Forward);
-    call(py, &spec, pooled(input, output, None)?, thread_limit(threads)?)
+    call(py, &spec, pooled(input, out, None)?, thread_limit(threads)?)
 }
 
 /// Shares each of `grad_output` among its window in `grad_input`; the last `n_spatial` axes are pooled.

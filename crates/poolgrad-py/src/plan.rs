@@ -75,9 +75,9 @@ impl Operation {
             (Self::AdaptiveAvgPoolBackward, [grad_output, grad_input]) => spread(grad_output, grad_input),
             _ => {
                 let wanted = match self {
-                    Self::MaxPool | Self::AdaptiveMaxPool => "input, output and, if wanted, indices",
+                    Self::MaxPool | Self::AdaptiveMaxPool => "input, out and, if wanted, indices_out",
                     Self::MaxPoolBackward | Self::AdaptiveMaxPoolBackward => "grad_output, indices and grad_input",
-                    Self::AdaptiveAvgPool => "input and output",
+                    Self::AdaptiveAvgPool => "input and out",
                     Self::AdaptiveAvgPoolBackward => "grad_output and grad_input",
                 };
                 let (name, got) = (self.name(), arrays.len());
@@ -95,11 +95,11 @@ impl Operation {
 ///
 /// Args:
 ///     operation: what is computed, which decides what `arrays` and parameters are:
-///         "max_pool": input, output and, if wanted, indices; kernel_size, stride, padding, dilation, ceil_mode;
+///         "max_pool": input, out and, if wanted, indices_out; kernel_size, stride, padding, dilation, ceil_mode;
 ///         "max_pool_backward": grad_output, indices, grad_input; the same parameters;
-///         "adaptive_max_pool": input, output and, if wanted, indices; output_size;
+///         "adaptive_max_pool": input, out and, if wanted, indices_out; output_size;
 ///         "adaptive_max_pool_backward": grad_output, indices, grad_input; n_spatial;
-///         "adaptive_avg_pool": input, output; output_size;
+///         "adaptive_avg_pool": input, out; output_size;
 ///         "adaptive_avg_pool_backward": grad_output, grad_input; n_spatial.
 ///     kernel_size, output_size: a tuple with a number for each spatial axis.
 ///     n_spatial: the number of spatial axes, 1, 2 or 3, which a gradient's arrays do not tell by themselves.
@@ -203,8 +203,9 @@ pub(crate) fn plan(
         })
     };
     let tensors = operation.tensors(&arrays)?;
-    let plan =
-        call::plan(&spec(&tensors)?, &tensors.descs(), threads, &options).map_err(|error| exception(&error))?;
+    let spec = spec(&tensors)?;
+    let plan = call::plan(&spec, &tensors.descs(), threads, &options)
+        .map_err(|error| exception(&error, spec.direction))?;
     Ok(Plan { plan, operation })
 }
 

@@ -11,7 +11,9 @@ use crate::tensor::{Access, Request};
 
 /// The shape that `spec` makes of a tensor of shape `input_shape`.
 fn output_shape<'py>(spec: &Spec, input_shape: Any<'_, 'py>) -> PyResult<Bound<'py, PyTuple>> {
-    let shape = spec.output_shape(sizes(input_shape, Argument::Input)?).map_err(|error| exception(&error))?;
+    let shape = spec
+        .output_shape(sizes(input_shape, Argument::Input)?)
+        .map_err(|error| exception(&error, Direction::Forward))?;
     PyTuple::new(input_shape.py(), shape.iter())
 }
 
@@ -58,7 +60,7 @@ pub(crate) fn info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     info.set_item("isa", Isa::best().name())?;
     let levels: Vec<_> = Isa::available().into_iter().map(Isa::name).collect();
     info.set_item("isa_levels", levels)?;
-    info.set_item("threads", n_threads().map_err(|error| exception(&error))?)?;
+    info.set_item("threads", n_threads().map_err(|error| exception(&error, Direction::Forward))?)?;
     Ok(info)
 }
 

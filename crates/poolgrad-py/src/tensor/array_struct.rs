@@ -72,7 +72,7 @@ pub(super) fn read<'a, 'py>(object: &Bound<'py, PyAny>, subject: Subject) -> PyR
         let of = |numbers: &[i64; MAX_AXES]| Sizes::try_from(&numbers[..n_axes]);
         of(&sizes).and_then(|sizes| Layout::strided(sizes, of(&steps)?))
     };
-    let layout = layout.map_err(|problem| crate::error::exception(&problem.of(subject.argument)))?;
+    let layout = layout.map_err(|problem| subject.no_layout(problem))?;
     let place = Place { origin: interface.origin, desc: TensorDesc { dtype, layout } };
     Ok((place, Hold::Capsule { _capsule: capsule }))
 }

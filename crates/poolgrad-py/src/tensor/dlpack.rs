@@ -216,7 +216,7 @@ fn place(tensor: &DlTensor, subject: Subject) -> PyResult<Place> {
     } else {
         Layout::strided(shape, list(tensor.strides))
     };
-    let layout = layout.map_err(|problem| crate::error::exception(&problem.of(subject.argument)))?;
+    let layout = layout.map_err(|problem| subject.no_layout(problem))?;
     let origin = tensor.data.wrapping_byte_add(tensor.byte_offset as usize);
     Ok(Place { origin, desc: TensorDesc { dtype, layout } })
 }

@@ -10,10 +10,12 @@ mod kinds;
 
 use std::ffi::c_void;
 
-use poolgrad::{Argument, TensorDesc, TensorView, TensorViewMut};
+use poolgrad::{Argument, Direction, LayoutError, TensorDesc, TensorView, TensorViewMut};
 use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+
+use crate::error::{exception, spelled};
 
 use self::dlpack::ExchangeApi;
 use self::kinds::{Family, Kind, kind_of};
@@ -73,7 +75,8 @@ impl<'a, 'py> Request<'a, 'py> {
             }
             Kind::Other => {
                 return Err(PyTypeError::new_err(format!(
-                    "{argument} must be a NumPy array, a PyTorch tensor or another array with __dlpack__, got {}",
+                    "{} must be a NumPy array, a PyTorch tensor or another array with __dlpack__, got {}",
+                    subject.name(),
                     object.get_type()
                 )));
             }
@@ -159,10 +162,24 @@ struct Subject {
 }
 
 impl Subject {
+    fn direction(self) -> Direction {
+        // Indices are written by forward passes and read by gradients.
+        if self.access == Access::Write { Direction::Forward } else { Direction::Gradient }
+    }
+
+    /// The argument as the caller spells it.
+    fn name(self) -> &'static str {
+        spelled(self.argument, self.direction())
+    }
+
+    fn no_layout(self, problem: LayoutError) -> PyErr {
+        exception(&problem.of(self.argument), self.direction())
+    }
+
     /// Refuses a tensor that must not be written, if it is to be.
     fn check_writable(self, is_writable: bool) -> PyResult<()> {
         if self.access == Access::Write && !is_writable {
-            return Err(PyValueError::new_err(format!("{} is written, but it is read-only", self.argument)));
+            return Err(PyValueError::new_err(format!("{} is written, but it is read-only", self.name())));
         }
         Ok(())
     }
@@ -172,11 +189,11 @@ impl Subject {
             Argument::Indices => "int32 or int64",
             _ => "float32, float64, float16 or bfloat16",
         };
-        PyTypeError::new_err(format!("{} must have element type {wanted}, got {got}", self.argument))
+        PyTypeError::new_err(format!("{} must have element type {wanted}, got {got}", self.name()))
     }
 
     fn wrong(self, problem: &str) -> PyErr {
-        PyValueError::new_err(format!("{} {problem}", self.argument))
+        PyValueError::new_err(format!("{} {problem}", self.name()))
     }
 
     /// A library's refusal to show its tensor, told of the argument. What is no fault of the tensor passes through.
@@ -187,7 +204,7 @@ impl Subject {
         // Some libraries add a trace of their own after the first line.
         let reason = error.value(py).to_string();
         let reason = reason.lines().next().unwrap_or_default();
-        let told = PyTypeError::new_err(format!("{} cannot be read: {reason}", self.argument));
+        let told = PyTypeError::new_err(format!("{} cannot be read: {reason}", self.name()));
         told.set_cause(py, Some(error));
         told
     }
