@@ -1,9 +1,11 @@
 //! Parameters: Python ints and tuples of them as the core's lists of numbers.
 
-use poolgrad::{Argument, MAX_AXES, Sizes};
+use poolgrad::{Argument, Direction, MAX_AXES, Sizes};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyList, PyTuple};
+
+use crate::error::exception;
 
 /// The numbers of a parameter: an int, or a tuple or list of ints.
 ///
@@ -13,7 +15,8 @@ pub(crate) fn sizes(value: &Bound<'_, PyAny>, argument: Argument) -> PyResult<Si
     let mut numbers = [0; MAX_AXES];
     let mut fill = |items: &mut dyn Iterator<Item = Bound<'_, PyAny>>, len: usize| {
         if len > MAX_AXES {
-            return Err(PyValueError::new_err(format!("{argument} must have at most 3 numbers, got {len}")));
+            let most = if argument == Argument::Input { "5 axes" } else { "3 numbers" };
+            return Err(PyValueError::new_err(format!("{argument} must have at most {most}, got {len}")));
         }
         // A list may change its length while a number's `__index__` runs, so its items are counted as they come.
         let mut n_items = 0;
@@ -31,7 +34,7 @@ pub(crate) fn sizes(value: &Bound<'_, PyAny>, argument: Argument) -> PyResult<Si
         let number = integer(value, &|| argument.name().to_owned())?;
         return Ok(Sizes::from(number));
     };
-    Sizes::try_from(&numbers[..n_items]).map_err(|problem| crate::error::exception(&problem.of(argument)))
+    Sizes::try_from(&numbers[..n_items]).map_err(|problem| exception(&problem.of(argument), Direction::Forward))
 }
 
 /// The number of threads that a caller allows; 0, or nothing, leaves it to the library.

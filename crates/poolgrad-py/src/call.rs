@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use poolgrad::{Operands, Plan, PlanOptions, Spec, TensorDesc, TensorView, TensorViewMut};
+use poolgrad::{Direction, Operands, Plan, PlanOptions, Spec, TensorDesc, TensorView, TensorViewMut};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
@@ -12,14 +12,14 @@ use crate::tensor::Tensor;
 use crate::workers::{PARALLEL_FROM, Workers, workers};
 
 /// The tensors of a call.
-pub(crate) enum Tensors<'py> {
-    Pool { input: Tensor<'py>, output: Tensor<'py> },
-    PoolWithIndices { input: Tensor<'py>, output: Tensor<'py>, indices: Tensor<'py> },
-    Spread { grad_output: Tensor<'py>, grad_input: Tensor<'py> },
-    Scatter { grad_output: Tensor<'py>, indices: Tensor<'py>, grad_input: Tensor<'py> },
+pub(crate) enum Tensors<'a, 'py> {
+    Pool { input: Tensor<'a, 'py>, output: Tensor<'a, 'py> },
+    PoolWithIndices { input: Tensor<'a, 'py>, output: Tensor<'a, 'py>, indices: Tensor<'a, 'py> },
+    Spread { grad_output: Tensor<'a, 'py>, grad_input: Tensor<'a, 'py> },
+    Scatter { grad_output: Tensor<'a, 'py>, indices: Tensor<'a, 'py>, grad_input: Tensor<'a, 'py> },
 }
 
-impl Tensors<'_> {
+impl<'a, 'py> Tensors<'a, 'py> {
     pub(crate) fn descs(&self) -> Operands<TensorDesc> {
         match self {
             Self::Pool { input, output } => Operands::Pool { input: input.desc(), output: output.desc() },
@@ -56,15 +56,36 @@ impl Tensors<'_> {
         }
     }
 
-    /// The elements of the largest tensor.
-    fn n_elements(&self) -> i64 {
-        let of = |tensor: &Tensor<'_>| tensor.desc().layout.n_elements();
+    fn list(&mut self) -> [Option<&mut Tensor<'a, 'py>>; 3] {
         match self {
-            Self::Pool { input, output } | Self::PoolWithIndices { input, output, .. } => of(input).max(of(output)),
-            Self::Spread { grad_output, grad_input } | Self::Scatter { grad_output, grad_input, .. } => {
-                of(grad_output).max(of(grad_input))
+            Self::Pool { input, output } => [Some(input), Some(output), None],
+            Self::PoolWithIndices { input, output, indices } => [Some(input), Some(output), Some(indices)],
+            Self::Spread { grad_output, grad_input } => [Some(grad_output), Some(grad_input), None],
+            Self::Scatter { grad_output, indices, grad_input } => {
+                [Some(grad_output), Some(indices), Some(grad_input)]
             }
         }
+    }
+
+    /// Has the memory stay where something may run in the interpreter: during a call that is not short, and, since
+    /// reading another kind of tensor can run Python code, where not all tensors are borrowed.
+    fn settle(&mut self) -> PyResult<()> {
+        if self.is_short() && self.list().into_iter().flatten().all(|tensor| tensor.is_borrowed()) {
+            return Ok(());
+        }
+        self.list().into_iter().flatten().try_for_each(Tensor::hold)
+    }
+
+    fn direction(&self) -> Direction {
+        match self {
+            Self::Pool { .. } | Self::PoolWithIndices { .. } => Direction::Forward,
+            Self::Spread { .. } | Self::Scatter { .. } => Direction::Gradient,
+        }
+    }
+
+    /// Whether the interpreter is kept during the call.
+    fn is_short(&self) -> bool {
+        largest(&self.descs()) < RELEASE_FROM
     }
 }
 
@@ -73,35 +94,33 @@ impl Tensors<'_> {
 const RELEASE_FROM: i64 = 8 << 10;
 
 /// Plans, or finds the plan of the last time, and runs it.
-pub(crate) fn call(py: Python<'_>, spec: &Spec, tensors: Tensors<'_>, threads: usize) -> PyResult<()> {
+pub(crate) fn call(py: Python<'_>, spec: &Spec, mut tensors: Tensors<'_, '_>, threads: usize) -> PyResult<()> {
+    tensors.settle()?;
     let key = Key { spec: *spec, operands: tensors.descs(), threads };
     let (plan, workspace) = RECENT.with_borrow_mut(|recent| {
-        let plan = recent.plan(key, tensors.n_elements())?;
+        let plan = recent.plan(key)?;
         PyResult::Ok((plan, std::mem::take(&mut recent.workspace)))
     })?;
-    let (workspace, result) = execute(py, &plan, tensors, workspace);
-    if workspace.capacity() <= KEPT_BYTES {
-        RECENT.with_borrow_mut(|recent| recent.workspace = workspace);
-    }
-    result
+    execute(py, &plan, tensors, workspace)
 }
 
-/// Runs a plan in a workspace, which is given back, larger if it had to be.
-pub(crate) fn execute(
-    py: Python<'_>,
-    plan: &Plan,
-    mut tensors: Tensors<'_>,
-    mut workspace: Vec<u8>,
-) -> (Vec<u8>, PyResult<()>) {
+/// Runs a plan that the caller keeps.
+pub(crate) fn run(py: Python<'_>, plan: &Plan, mut tensors: Tensors<'_, '_>) -> PyResult<()> {
+    tensors.settle()?;
+    let workspace = RECENT.with_borrow_mut(|recent| std::mem::take(&mut recent.workspace));
+    execute(py, plan, tensors, workspace)
+}
+
+/// Runs a plan in this thread's workspace, which is made larger if it has to be.
+fn execute(py: Python<'_>, plan: &Plan, mut tensors: Tensors<'_, '_>, mut workspace: Vec<u8>) -> PyResult<()> {
     let wanted = plan.workspace_bytes();
     if let Some(more) = wanted.checked_sub(workspace.len()) {
         if workspace.try_reserve_exact(more).is_err() {
-            let message = format!("there is no memory for a workspace of {wanted} bytes");
-            return (workspace, Err(PyMemoryError::new_err(message)));
+            return Err(PyMemoryError::new_err(format!("there is no memory for a workspace of {wanted} bytes")));
         }
         workspace.resize(wanted, 0);
     }
-    let is_short = tensors.n_elements() < RELEASE_FROM;
+    let (is_short, direction) = (tensors.is_short(), tensors.direction());
     let workers = if plan.explain().threads > 1 { workers() } else { Workers::None };
     let views = tensors.views();
     let run = || match workers {
@@ -109,23 +128,39 @@ pub(crate) fn execute(
         Workers::Global | Workers::None => plan.execute(views, &mut workspace),
     };
     let result = if is_short { run() } else { py.detach(run) };
-    (workspace, result.map_err(|error| exception(&error)))
+    if workspace.capacity() <= KEPT_BYTES {
+        RECENT.with_borrow_mut(|recent| recent.workspace = workspace);
+    }
+    result.map_err(|error| exception(&error, direction))
 }
 
 /// A plan for these tensors, on at most `threads` threads, or as many as the library likes for 0.
 pub(crate) fn plan(
     spec: &Spec,
     operands: &Operands<TensorDesc>,
-    n_elements: i64,
     threads: usize,
+    options: &PlanOptions,
 ) -> Result<Plan, poolgrad::Error> {
-    let limited = |threads| Plan::with_options(spec, operands, &PlanOptions::default().threads(threads));
+    let limited = |threads| Plan::with_options(spec, operands, &options.clone().threads(threads));
     // One thread needs no pool, so none is started for it.
-    if threads == 1 || n_elements < PARALLEL_FROM || matches!(workers(), Workers::None) {
+    if threads == 1 || largest(operands) < PARALLEL_FROM || matches!(workers(), Workers::None) {
         return limited(1);
     }
-    let plan = Plan::new(spec, operands)?;
+    let plan = Plan::with_options(spec, operands, options)?;
     if threads != 0 && threads < plan.explain().threads { limited(threads) } else { Ok(plan) }
+}
+
+/// The elements of the largest tensor.
+fn largest(operands: &Operands<TensorDesc>) -> i64 {
+    let (from, to) = match operands {
+        Operands::Pool { input, output } | Operands::PoolWithIndices { input, output, .. } => (input, output),
+        Operands::Spread { grad_output, grad_input } | Operands::Scatter { grad_output, grad_input, .. } => {
+            (grad_output, grad_input)
+        }
+        // What the core may come to know is no smaller for being unknown here.
+        _ => return i64::MAX,
+    };
+    from.layout.n_elements().max(to.layout.n_elements())
 }
 
 /// What a plan was made for.
@@ -155,14 +190,15 @@ thread_local! {
 }
 
 impl Recent {
-    fn plan(&mut self, key: Key, n_elements: i64) -> PyResult<Arc<Plan>> {
+    fn plan(&mut self, key: Key) -> PyResult<Arc<Plan>> {
         let n_plans = self.plans.len();
         let found = (0..n_plans).map(|i| (self.next + i) % n_plans).find(|&i| self.plans[i].0 == key);
         if let Some(i) = found {
             self.next = i + 1;
             return Ok(Arc::clone(&self.plans[i].1));
         }
-        let made = plan(&key.spec, &key.operands, n_elements, key.threads).map_err(|error| exception(&error))?;
+        let made = plan(&key.spec, &key.operands, key.threads, &PlanOptions::default())
+            .map_err(|error| exception(&error, key.spec.direction))?;
         let made = Arc::new(made);
         let entry = (key, Arc::clone(&made));
         if n_plans < MOST_PLANS {

@@ -1,71 +1,21 @@
-//! The functions of `poolgrad._core`: each reads its arguments, names the operation and makes the call.
+//! The functions that compute: each reads its arguments, names the operation and makes the call.
 #![allow(clippy::too_many_arguments, reason = "Python has keywords, and PyTorch's functions have these parameters")]
 
-use poolgrad::{AdaptiveAvgPool, AdaptiveMaxPool, Argument, Direction, MaxPool, Sizes};
+use poolgrad::{AdaptiveAvgPool, AdaptiveMaxPool, Argument, Direction};
 use pyo3::prelude::*;
 
 use crate::arguments::{n_spatial as axis_count, sizes, threads as thread_limit};
-use crate::call::{Tensors, call};
-use crate::tensor::{Access, Tensor};
+use crate::call::call;
+use crate::operands::{Any, max, output_size, pooled, scattered, spread};
 
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
-
-/// A max pooling over as many axes as `kernel_size` has numbers.
-fn max([kernel_size, stride, padding, dilation]: [Any<'_, '_>; 4], ceil_mode: bool) -> PyResult<MaxPool> {
-    let kernel_size = sizes(kernel_size, Argument::KernelSize)?;
-    let stride = if stride.is_none() { Sizes::default() } else { sizes(stride, Argument::Stride)? };
-    Ok(MaxPool::new(kernel_size.len(), kernel_size)
-        .stride(stride)
-        .padding(sizes(padding, Argument::Padding)?)
-        .dilation(sizes(dilation, Argument::Dilation)?)
-        .ceil_mode(ceil_mode))
-}
-
-/// The tensors of a forward pass.
-fn pooled<'py>(input: Any<'_, 'py>, output: Any<'_, 'py>, indices: Option<Any<'_, 'py>>) -> PyResult<Tensors<'py>> {
-    let input = Tensor::read(input, Argument::Input, Access::Read)?;
-    let output = Tensor::read(output, Argument::Output, Access::Write)?;
-    Ok(match indices {
-        Some(indices) => Tensors::PoolWithIndices {
-            input,
-            output,
-            indices: Tensor::read(indices, Argument::Indices, Access::Write)?,
-        },
-        None => Tensors::Pool { input, output },
-    })
-}
-
-/// The tensors of the gradient of a max pooling.
-fn scattered<'py>(
-    grad_output: Any<'_, 'py>,
-    indices: Any<'_, 'py>,
-    grad_input: Any<'_, 'py>,
-) -> PyResult<Tensors<'py>> {
-    Ok(Tensors::Scatter {
-        grad_output: Tensor::read(grad_output, Argument::GradOutput, Access::Read)?,
-        indices: Tensor::read(indices, Argument::Indices, Access::Read)?,
-        grad_input: Tensor::read(grad_input, Argument::GradInput, Access::Write)?,
-    })
-}
-
-/// The spatial sizes of a gradient's `grad_output`, which are the output size of an adaptive pooling.
-fn output_size(tensors: &Tensors<'_>, n_spatial: usize) -> Sizes {
-    let shape = match tensors {
-        Tensors::Spread { grad_output, .. } | Tensors::Scatter { grad_output, .. } => *grad_output.desc().shape(),
-        Tensors::Pool { output, .. } | Tensors::PoolWithIndices { output, .. } => *output.desc().shape(),
-    };
-    // A tensor with too few axes is the core's to refuse.
-    Sizes::try_from(&shape[shape.len().saturating_sub(n_spatial)..]).unwrap_or_default()
-}
-
-/// Writes the maxima of `input` into `output` and, unless it is None, their places into `indices`.
+/// Writes the maxima of `input` into `out` and, unless it is None, their places into `indices_out`.
 #[pyfunction]
-#[pyo3(signature = (input, output, indices, kernel_size, stride, padding, dilation, ceil_mode, threads = None))]
+#[pyo3(signature = (input, out, indices_out, kernel_size, stride, padding, dilation, ceil_mode, threads = None))]
 pub(crate) fn max_pool<'py>(
     py: Python<'py>,
     input: Any<'_, 'py>,
-    output: Any<'_, 'py>,
-    indices: Option<Any<'_, 'py>>,
+    out: Any<'_, 'py>,
+    indices_out: Option<Any<'_, 'py>>,
     kernel_size: Any<'_, 'py>,
     stride: Any<'_, 'py>,
     padding: Any<'_, 'py>,
@@ -74,7 +24,7 @@ pub(crate) fn max_pool<'py>(
     threads: Option<Any<'_, 'py>>,
 ) -> PyResult<()> {
     let spec = max([kernel_size, stride, padding, dilation], ceil_mode)?.spec(Direction::Forward);
-    call(py, &spec, pooled(input, output, indices)?, thread_limit(threads)?)
+    call(py, &spec, pooled(input, out, indices_out)?, thread_limit(threads)?)
 }
 
 /// Adds each of `grad_output` where its index points, into `grad_input`.
@@ -96,20 +46,20 @@ pub(crate) fn max_pool_backward<'py>(
     call(py, &spec, scattered(grad_output, indices, grad_input)?, thread_limit(threads)?)
 }
 
-/// Writes the maxima of `input` into `output` and, unless it is None, their places into `indices`.
+/// Writes the maxima of `input` into `out` and, unless it is None, their places into `indices_out`.
 #[pyfunction]
-#[pyo3(signature = (input, output, indices, output_size, threads = None))]
+#[pyo3(signature = (input, out, indices_out, output_size, threads = None))]
 pub(crate) fn adaptive_max_pool<'py>(
     py: Python<'py>,
     input: Any<'_, 'py>,
-    output: Any<'_, 'py>,
-    indices: Option<Any<'_, 'py>>,
+    out: Any<'_, 'py>,
+    indices_out: Option<Any<'_, 'py>>,
     output_size: Any<'_, 'py>,
     threads: Option<Any<'_, 'py>>,
 ) -> PyResult<()> {
-    let output_size = sizes(output_size, Argument::OutputSize)?;
-    let spec = AdaptiveMaxPool::new(output_size.len(), output_size).spec(Direction::Forward);
-    call(py, &spec, pooled(input, output, indices)?, thread_limit(threads)?)
+    let wanted = sizes(output_size, Argument::OutputSize)?;
+    let spec = AdaptiveMaxPool::new(wanted.len(), wanted).spec(Direction::Forward);
+    call(py, &spec, pooled(input, out, indices_out)?, thread_limit(threads)?)
 }
 
 /// Adds each of `grad_output` where its index points, into `grad_input`; the last `n_spatial` axes are pooled.
@@ -129,19 +79,19 @@ pub(crate) fn adaptive_max_pool_backward<'py>(
     call(py, &spec, tensors, thread_limit(threads)?)
 }
 
-/// Writes the means of the windows of `input` into `output`.
+/// Writes the means of the windows of `input` into `out`.
 #[pyfunction]
-#[pyo3(signature = (input, output, output_size, threads = None))]
+#[pyo3(signature = (input, out, output_size, threads = None))]
 pub(crate) fn adaptive_avg_pool<'py>(
     py: Python<'py>,
     input: Any<'_, 'py>,
-    output: Any<'_, 'py>,
+    out: Any<'_, 'py>,
     output_size: Any<'_, 'py>,
     threads: Option<Any<'_, 'py>>,
 ) -> PyResult<()> {
-    let output_size = sizes(output_size, Argument::OutputSize)?;
-    let spec = AdaptiveAvgPool::new(output_size.len(), output_size).spec(Direction::Forward);
-    call(py, &spec, pooled(input, output, None)?, thread_limit(threads)?)
+    let wanted = sizes(output_size, Argument::OutputSize)?;
+    let spec = AdaptiveAvgPool::new(wanted.len(), wanted).spec(Direction::Forward);
+    call(py, &spec, pooled(input, out, None)?, thread_limit(threads)?)
 }
 
 /// Shares each of `grad_output` among its window in `grad_input`; the last `n_spatial` axes are pooled.
@@ -155,10 +105,7 @@ pub(crate) fn adaptive_avg_pool_backward<'py>(
     threads: Option<Any<'_, 'py>>,
 ) -> PyResult<()> {
     let n_spatial = axis_count(n_spatial)?;
-    let tensors = Tensors::Spread {
-        grad_output: Tensor::read(grad_output, Argument::GradOutput, Access::Read)?,
-        grad_input: Tensor::read(grad_input, Argument::GradInput, Access::Write)?,
-    };
+    let tensors = spread(grad_output, grad_input)?;
     let spec = AdaptiveAvgPool::new(n_spatial, output_size(&tensors, n_spatial)).spec(Direction::Gradient);
     call(py, &spec, tensors, thread_limit(threads)?)
 }

@@ -7,6 +7,9 @@ mod arguments;
 mod call;
 mod error;
 mod functions;
+mod operands;
+mod plan;
+mod shapes;
 mod tensor;
 mod workers;
 
@@ -20,6 +23,12 @@ mod _core {
         adaptive_avg_pool, adaptive_avg_pool_backward, adaptive_max_pool, adaptive_max_pool_backward, max_pool,
         max_pool_backward,
     };
+
+    #[pymodule_export]
+    use crate::plan::{Plan, plan};
+
+    #[pymodule_export]
+    use crate::shapes::{adaptive_pool_shape, describe, info, max_pool_shape};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name that Python gives a version")]

@@ -36,7 +36,7 @@ const NATIVE_BYTE_ORDER: c_int = 0x200;
 const WRITEABLE: c_int = 0x400;
 
 /// Where an array lies.
-pub(super) fn read<'py>(object: &Bound<'py, PyAny>, subject: Subject) -> PyResult<(Place, Hold<'py>)> {
+pub(super) fn read<'a, 'py>(object: &Bound<'py, PyAny>, subject: Subject) -> PyResult<(Place, Hold<'a, 'py>)> {
     let py = object.py();
     let capsule = object.getattr(intern!(py, "__array_struct__")).map_err(|error| subject.refused(py, error))?;
     let not_numpy = || subject.wrong("has an __array_struct__ that is not NumPy's");
@@ -72,7 +72,7 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, subject: Subject) -> PyResul
         let of = |numbers: &[i64; MAX_AXES]| Sizes::try_from(&numbers[..n_axes]);
         of(&sizes).and_then(|sizes| Layout::strided(sizes, of(&steps)?))
     };
-    let layout = layout.map_err(|problem| crate::error::exception(&problem.of(subject.argument)))?;
+    let layout = layout.map_err(|problem| subject.no_layout(problem))?;
     let place = Place { origin: interface.origin, desc: TensorDesc { dtype, layout } };
     Ok((place, Hold::Capsule { _capsule: capsule }))
 }

@@ -6,6 +6,7 @@
 //! Source: the DLPack specification, version 1.3, and the Python array API standard.
 
 use std::ffi::{CStr, c_int, c_void};
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::slice;
 
@@ -56,6 +57,16 @@ pub(super) struct ExchangeApi {
     previous: *const ExchangeApi,
     allocate: *const c_void,
     from_object: Option<unsafe extern "C" fn(*mut c_void, *mut *mut ManagedTensor) -> c_int>,
+    to_object: *const c_void,
+    /// Describes a tensor as it is until something else is called; optional.
+    borrow: Option<unsafe extern "C" fn(*mut c_void, *mut DlTensor) -> c_int>,
+}
+
+impl ExchangeApi {
+    /// Whether [`borrow`] works.
+    pub(super) fn can_lend(&self) -> bool {
+        self.borrow.is_some()
+    }
 }
 
 // SAFETY: the table is constant, and its functions are called with the interpreter held.
@@ -105,12 +116,25 @@ impl Drop for Managed {
     }
 }
 
+/// Where a tensor of a type that lends its tensors lies, until something else is called.
+pub(super) fn borrow(api: &ExchangeApi, object: &Bound<'_, PyAny>, subject: Subject) -> PyResult<Place> {
+    let lend = api.borrow.ok_or_else(|| subject.wrong("cannot be read"))?;
+    let mut tensor = MaybeUninit::uninit();
+    // SAFETY: `object` is of the type that the function was found on, and the interpreter is held.
+    let status = unsafe { lend(object.as_ptr().cast(), tensor.as_mut_ptr()) };
+    if status != 0 {
+        return Err(subject.refused(object.py(), PyErr::fetch(object.py())));
+    }
+    // SAFETY: the library reports success, so it has filled the structure.
+    place(unsafe { tensor.assume_init_ref() }, subject)
+}
+
 /// Where a tensor of a type with a C interface lies.
-pub(super) fn exchange<'py>(
+pub(super) fn exchange<'a, 'py>(
     api: &ExchangeApi,
     object: &Bound<'py, PyAny>,
     subject: Subject,
-) -> PyResult<(Place, Hold<'py>)> {
+) -> PyResult<(Place, Hold<'a, 'py>)> {
     let mut managed = std::ptr::null_mut();
     let from_object = api.from_object.ok_or_else(|| subject.wrong("cannot be read"))?;
     // SAFETY: `object` is of the type, or of one derived from it, that the function was found on, and the interpreter
@@ -126,7 +150,7 @@ pub(super) fn exchange<'py>(
 }
 
 /// Where a tensor with `__dlpack__` lies.
-pub(super) fn protocol<'py>(object: &Bound<'py, PyAny>, subject: Subject) -> PyResult<(Place, Hold<'py>)> {
+pub(super) fn protocol<'a, 'py>(object: &Bound<'py, PyAny>, subject: Subject) -> PyResult<(Place, Hold<'a, 'py>)> {
     const VERSIONED: &CStr = c"dltensor_versioned";
     const UNVERSIONED: &CStr = c"dltensor";
     let py = object.py();
@@ -192,7 +216,7 @@ fn place(tensor: &DlTensor, subject: Subject) -> PyResult<Place> {
     } else {
         Layout::strided(shape, list(tensor.strides))
     };
-    let layout = layout.map_err(|problem| crate::error::exception(&problem.of(subject.argument)))?;
+    let layout = layout.map_err(|problem| subject.no_layout(problem))?;
     let origin = tensor.data.wrapping_byte_add(tensor.byte_offset as usize);
     Ok(Place { origin, desc: TensorDesc { dtype, layout } })
 }

@@ -14,11 +14,22 @@ pub(super) enum Kind {
     /// Through `__array_struct__`: NumPy's arrays. It says what DLPack does not: byte order, and `bfloat16`.
     Array,
     /// Through DLPack's C interface.
-    Exchange(&'static ExchangeApi),
+    Exchange(&'static ExchangeApi, Family),
     /// Through `__dlpack__`.
     Protocol,
     /// Not at all.
     Other,
+}
+
+/// What is known of a type with DLPack's C interface.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    /// PyTorch's tensor itself: its tensors are never read-only.
+    Torch,
+    /// A class derived from it, which may have methods of its own.
+    TorchDerived,
+    /// Another library's.
+    Foreign,
 }
 
 /// The most types that are remembered. They are never forgotten, so a program that makes types in a loop must not fill
@@ -47,7 +58,7 @@ fn examine(kind: &Bound<'_, PyType>) -> PyResult<Kind> {
     let kind_found = if kind.hasattr(intern!(py, "__array_struct__"))? {
         Kind::Array
     } else if let Some(api) = dlpack::exchange_api(kind)? {
-        Kind::Exchange(api)
+        Kind::Exchange(api, family(kind)?)
     } else if kind.hasattr(intern!(py, "__dlpack__"))? {
         Kind::Protocol
     } else {
@@ -58,4 +69,14 @@ fn examine(kind: &Bound<'_, PyType>) -> PyResult<Kind> {
         seen.push((kind.clone().unbind(), kind_found));
     }
     Ok(kind_found)
+}
+
+fn family(kind: &Bound<'_, PyType>) -> PyResult<Family> {
+    for (distance, base) in kind.mro().iter().enumerate() {
+        let Ok(base) = base.cast::<PyType>() else { continue };
+        if base.name()? == "Tensor" && base.module()? == "torch" {
+            return Ok(if distance == 0 { Family::Torch } else { Family::TorchDerived });
+        }
+    }
+    Ok(Family::Foreign)
 }

@@ -10,11 +10,15 @@ mod kinds;
 
 use std::ffi::c_void;
 
-use poolgrad::{Argument, TensorDesc, TensorView, TensorViewMut};
+use poolgrad::{Argument, Direction, LayoutError, TensorDesc, TensorView, TensorViewMut};
 use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 
-use self::kinds::{Kind, kind_of};
+use crate::error::{exception, spelled};
+
+use self::dlpack::ExchangeApi;
+use self::kinds::{Family, Kind, kind_of};
 
 /// What is to be done with a tensor.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,11 +27,19 @@ pub(crate) enum Access {
     Write,
 }
 
+/// A tensor that is about to be read. Whatever needs Python code is done when it is made, so that nothing runs between
+/// the reading of one tensor and of the next.
+pub(crate) struct Request<'a, 'py> {
+    object: &'a Bound<'py, PyAny>,
+    subject: Subject,
+    kind: Kind,
+}
+
 /// A tensor of the caller's.
-pub(crate) struct Tensor<'py> {
+pub(crate) struct Tensor<'a, 'py> {
     place: Place,
-    /// Dropped when the call is over, and with it the claim on the memory.
-    _hold: Hold<'py>,
+    subject: Subject,
+    hold: Hold<'a, 'py>,
 }
 
 /// Where a tensor lies.
@@ -37,38 +49,86 @@ struct Place {
     desc: TensorDesc,
 }
 
-/// What keeps the memory of a tensor in place.
-enum Hold<'py> {
+/// What keeps the memory of a tensor in place, until it is dropped.
+enum Hold<'a, 'py> {
+    /// Nothing: the memory stays as long as nothing else runs in the interpreter.
+    Borrowed(&'static ExchangeApi, &'a Bound<'py, PyAny>),
     /// A capsule, whose destructor lets go.
     Capsule { _capsule: Bound<'py, PyAny> },
-    /// A tensor of the exchange interface, which has to be given back.
+    /// A tensor of the exchange interface, which is given back.
     Managed { _managed: dlpack::Managed },
 }
 
-impl<'py> Tensor<'py> {
-    /// The tensor that `object` is.
+impl<'a, 'py> Request<'a, 'py> {
+    /// A request for the tensor that `object` is.
     ///
     /// # Errors
-    /// `TypeError` for what is no tensor or has an element type that no tensor of this library has; `ValueError` for
-    /// other memory than the processor's, for strides between elements, and for an output that must not be written.
-    pub(crate) fn read(object: &Bound<'py, PyAny>, argument: Argument, access: Access) -> PyResult<Self> {
+    /// `TypeError` for what is no tensor, `ValueError` for a tensor that stands for the negative of its memory.
+    pub(crate) fn new(object: &'a Bound<'py, PyAny>, argument: Argument, access: Access) -> PyResult<Self> {
         let subject = Subject { argument, access };
-        let (place, hold) = match kind_of(object)? {
-            Kind::Array => array_struct::read(object, subject)?,
-            Kind::Exchange(api) => dlpack::exchange(api, object, subject)?,
-            Kind::Protocol => dlpack::protocol(object, subject)?,
+        let kind = kind_of(object)?;
+        match kind {
+            Kind::Exchange(_, Family::Torch | Family::TorchDerived) if argument != Argument::Indices => {
+                if object.call_method0(intern!(object.py(), "is_neg"))?.is_truthy()? {
+                    return Err(subject.wrong("is a view of a conjugate, negated on the fly: pass .resolve_neg()"));
+                }
+            }
             Kind::Other => {
                 return Err(PyTypeError::new_err(format!(
-                    "{argument} must be a NumPy array, a PyTorch tensor or another array with __dlpack__, got {}",
+                    "{} must be a NumPy array, a PyTorch tensor or another array with __dlpack__, got {}",
+                    subject.name(),
                     object.get_type()
                 )));
             }
-        };
-        // Libraries mark tensors without memory, such as PyTorch's fake ones, by an address of zero.
-        if place.origin.is_null() && !place.desc.layout.is_empty() {
-            return Err(PyValueError::new_err(format!("{argument} has no memory")));
+            _ => (),
         }
-        Ok(Self { place, _hold: hold })
+        Ok(Self { object, subject, kind })
+    }
+
+    /// Reads the tensor.
+    ///
+    /// # Errors
+    /// `TypeError` for an element type that no tensor of this library has; `ValueError` for other memory than the
+    /// processor's, for strides between elements, and for an output that must not be written.
+    pub(crate) fn read(self) -> PyResult<Tensor<'a, 'py>> {
+        let Self { object, subject, kind } = self;
+        let (place, hold) = match kind {
+            Kind::Array => array_struct::read(object, subject)?,
+            // PyTorch's tensors may be written, so there is nothing to ask of the slower way.
+            Kind::Exchange(api, Family::Torch) if api.can_lend() => {
+                (dlpack::borrow(api, object, subject)?, Hold::Borrowed(api, object))
+            }
+            Kind::Exchange(api, _) => dlpack::exchange(api, object, subject)?,
+            Kind::Protocol | Kind::Other => dlpack::protocol(object, subject)?,
+        };
+        Tensor { place, subject, hold }.checked()
+    }
+}
+
+impl Tensor<'_, '_> {
+    /// Whether the tensor is good only until something else runs in the interpreter.
+    pub(crate) fn is_borrowed(&self) -> bool {
+        matches!(self.hold, Hold::Borrowed(..))
+    }
+
+    /// Has the memory stay while other things run in the interpreter, and reads the tensor anew.
+    ///
+    /// # Errors
+    /// As [`Request::read`].
+    pub(crate) fn hold(&mut self) -> PyResult<()> {
+        if let Hold::Borrowed(api, object) = self.hold {
+            let (place, hold) = dlpack::exchange(api, object, self.subject)?;
+            *self = Tensor { place, subject: self.subject, hold }.checked()?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a tensor without memory; libraries mark such, as PyTorch's fake ones, by an address of zero.
+    fn checked(self) -> PyResult<Self> {
+        if self.place.origin.is_null() && !self.place.desc.layout.is_empty() {
+            return Err(self.subject.wrong("has no memory"));
+        }
+        Ok(self)
     }
 
     /// The element type and layout.
@@ -80,7 +140,8 @@ impl<'py> Tensor<'py> {
     pub(crate) fn view(&self) -> TensorView<'_> {
         let Place { origin, desc } = self.place;
         // SAFETY: the array library described this memory, and promises by its protocol that it stays as long as
-        // `_hold`, which outlives the view; `read` has refused addresses of nothing.
+        // `hold`, which outlives the view; `checked` has refused addresses of nothing. What is only borrowed stays
+        // until something else runs, and `call` lets nothing run before it has asked for a hold.
         unsafe { TensorView::from_raw_parts(origin.cast_const(), desc.dtype, desc.layout) }
     }
 
@@ -101,10 +162,24 @@ struct Subject {
 }
 
 impl Subject {
+    fn direction(self) -> Direction {
+        // Indices are written by forward passes and read by gradients.
+        if self.access == Access::Write { Direction::Forward } else { Direction::Gradient }
+    }
+
+    /// The argument as the caller spells it.
+    fn name(self) -> &'static str {
+        spelled(self.argument, self.direction())
+    }
+
+    fn no_layout(self, problem: LayoutError) -> PyErr {
+        exception(&problem.of(self.argument), self.direction())
+    }
+
     /// Refuses a tensor that must not be written, if it is to be.
     fn check_writable(self, is_writable: bool) -> PyResult<()> {
         if self.access == Access::Write && !is_writable {
-            return Err(PyValueError::new_err(format!("{} is written, but it is read-only", self.argument)));
+            return Err(PyValueError::new_err(format!("{} is written, but it is read-only", self.name())));
         }
         Ok(())
     }
@@ -114,11 +189,11 @@ impl Subject {
             Argument::Indices => "int32 or int64",
             _ => "float32, float64, float16 or bfloat16",
         };
-        PyTypeError::new_err(format!("{} must have element type {wanted}, got {got}", self.argument))
+        PyTypeError::new_err(format!("{} must have element type {wanted}, got {got}", self.name()))
     }
 
     fn wrong(self, problem: &str) -> PyErr {
-        PyValueError::new_err(format!("{} {problem}", self.argument))
+        PyValueError::new_err(format!("{} {problem}", self.name()))
     }
 
     /// A library's refusal to show its tensor, told of the argument. What is no fault of the tensor passes through.
@@ -129,7 +204,7 @@ impl Subject {
         // Some libraries add a trace of their own after the first line.
         let reason = error.value(py).to_string();
         let reason = reason.lines().next().unwrap_or_default();
-        let told = PyTypeError::new_err(format!("{} cannot be read: {reason}", self.argument));
+        let told = PyTypeError::new_err(format!("{} cannot be read: {reason}", self.name()));
         told.set_cause(py, Some(error));
         told
     }
