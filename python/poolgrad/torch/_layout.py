@@ -1,8 +1,8 @@
 """The memory format that PyTorch gives the output of each pooling operator.
 
 PyTorch's operators choose it by the strides of their input, each in its own way, and code that follows (a `view`, a
-channels-last convolution) relies on it. So the kernels here allocate exactly what PyTorch would have allocated. The rules
-were read off PyTorch's behaviour; a test compares them with it on random strides.
+channels-last convolution) relies on it. So the kernels here allocate exactly what PyTorch would have allocated. The
+rules were read off PyTorch's behaviour; a test compares them with it on random strides.
 """
 
 from __future__ import annotations

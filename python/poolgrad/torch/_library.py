@@ -1,7 +1,7 @@
 """The operators `torch.ops.poolgrad.*`: pooling and its gradients as PyTorch operators of this library's own.
 
-Each has a CPU kernel, a fake kernel for `torch.compile` and `torch.export`, a formula for autograd and a rule for `vmap`.
-For each number of spatial axes, 1 to 3, there are
+Each has a CPU kernel, a fake kernel for `torch.compile` and `torch.export`, a formula for autograd and a rule for
+`vmap`. For each number of spatial axes, 1 to 3, there are
 
 * `max_pool{n}d` and `adaptive_max_pool{n}d`, which give output and indices, and `adaptive_avg_pool{n}d`;
 * their gradients, named `..._backward`, which take the sizes of the input rather than the input: autograd keeps the
@@ -21,13 +21,13 @@ from torch import Tensor
 
 from .. import _core
 from ._kernels.common import n_threads
-from ._layout import CHANNELS_LAST, CHANNELS_LAST_3D, CONTIGUOUS, by_strides_2d, by_strides_3d, empty
+from ._layout import CONTIGUOUS, by_strides_2d, by_strides_3d, empty
 from ._sizes import max_pool_size
 
 _WINDOW = "SymInt[] kernel_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool ceil_mode"
 
 #: The registrations live as long as this.
-library = torch.library.Library("poolgrad", "DEF")
+library: Any = torch.library.Library("poolgrad", "DEF")  # type: ignore[no-untyped-call]
 
 
 def _format(tensor: Tensor, n_axes: int) -> torch.memory_format:
@@ -82,7 +82,7 @@ def _vmap_rule(n_axes: int, n_tensors: int, size_argument: int | None = None) ->
             results = operator(*folded)
 
             def unfold(result: Tensor) -> Tensor:
-                return result.unflatten(0, (batch, -1)) if n_leading == 3 else result
+                return result.view(batch, -1, *result.shape[1:]) if n_leading == 3 else result
 
             if isinstance(results, tuple):
                 return tuple(unfold(result) for result in results), (0,) * len(results)
@@ -133,13 +133,21 @@ def _register_max_pool(n: int) -> None:
 
     def backward(grad_output: Tensor, indices: Tensor, input_size: Sequence[int], *window: Any) -> Tensor:
         grad_input = _empty_grad_input(grad_output, input_size, n)
-        _core.max_pool_backward(grad_output, indices, grad_input, *window, n_threads())
+        kernel_size, stride, padding, dilation, ceil_mode = window
+        _core.max_pool_backward(
+            grad_output, indices, grad_input, kernel_size, stride, padding, dilation, ceil_mode, n_threads()
+        )
         return grad_input
 
     def fake_backward(grad_output: Tensor, indices: Tensor, input_size: Sequence[int], *window: Any) -> Tensor:
         return _empty_grad_input(grad_output, input_size, n)
 
-    _define(name, f"(Tensor input, {_WINDOW}, ScalarType index_dtype) -> (Tensor output, Tensor indices)", forward, fake_forward)
+    _define(
+        name,
+        f"(Tensor input, {_WINDOW}, ScalarType index_dtype) -> (Tensor output, Tensor indices)",
+        forward,
+        fake_forward,
+    )
     signature = f"(Tensor grad_output, Tensor indices, SymInt[] input_size, {_WINDOW}) -> Tensor"
     _define(f"{name}_backward", signature, backward, fake_backward)
     _differentiate_max(name, n, n_parameters=5)
@@ -241,7 +249,9 @@ def _register_adaptive_avg_pool(n: int) -> None:
         return forward_operator(grad_grad_input, ctx.output_size), None
 
     torch.library.register_autograd(qualified, gradient, setup_context=keep_input_size, lib=library)
-    torch.library.register_autograd(f"{qualified}_backward", second_gradient, setup_context=keep_output_size, lib=library)
+    torch.library.register_autograd(
+        f"{qualified}_backward", second_gradient, setup_context=keep_output_size, lib=library
+    )
     torch.library.register_vmap(qualified, _vmap_rule(n, 1)(forward_operator), lib=library)
     torch.library.register_vmap(f"{qualified}_backward", _vmap_rule(n, 1, 1)(backward_operator), lib=library)
 

@@ -16,62 +16,59 @@ from typing import Any, Literal
 
 import torch
 
-from ._kernels import adaptive_avg, adaptive_max, max
-from ._kernels.common import Kernel
+from ._kernels import adaptive_avg, adaptive_max, max, worth
+from ._kernels.common import Kernel, Worth
 from ._layout import always_contiguous, by_strides_2d, by_strides_3d
 from ._operator import Operator
 
 #: Which forward operators are replaced; gradients always are.
 Forward = Literal["auto", "always", "never"]
-Kind = Literal["gradient", "faster", "slower"]
+
 
 class _Replacement:
-    """A kernel of this library for an operator of PyTorch.
+    """A kernel of this library for an operator of PyTorch, for each choice of `forward` that replaces the operator."""
 
-    `make` makes the kernel; that of a forward operator takes `only_contiguous` too, which is how `forward="auto"` leaves
-    channels-last tensors to PyTorch. `kind` says when the operator is replaced: a `"gradient"` always, a `"faster"`
-    forward operator for `"auto"` and `"always"`, a `"slower"` one for `"always"` only.
-    """
-
-    def __init__(self, name: str, n_axes: int, make: Callable[..., Kernel], kind: Kind) -> None:
+    def __init__(self, name: str, n_axes: int, make: Callable[..., Kernel], auto: Worth | None) -> None:
         self.operator = Operator(name, n_axes)
-        self.kind = kind
-        if kind == "gradient":
-            kernel = make(self.operator)
-            self.kernels: dict[Forward, Kernel] = {"auto": kernel, "always": kernel, "never": kernel}
-        else:
-            self.kernels = {"always": make(self.operator, False)}
-            if kind == "faster":
-                self.kernels["auto"] = make(self.operator, True)
+        self.kernels = {"always": make(self.operator, worth=worth.always)}
+        if auto is not None:
+            self.kernels["auto"] = make(self.operator, worth=auto)
+
+
+class _Gradient(_Replacement):
+    """A kernel that replaces its operator whatever `forward` is."""
+
+    def __init__(self, name: str, n_axes: int, make: Callable[[Operator], Kernel]) -> None:
+        self.operator = Operator(name, n_axes)
+        self.kernels = dict.fromkeys(("auto", "always", "never"), make(self.operator))
 
 
 def _replacements() -> Iterator[_Replacement]:
     for n_axes in (2, 3):
-        by_strides = by_strides_2d if n_axes == 2 else by_strides_3d
-        adaptive_format = by_strides_2d if n_axes == 2 else always_contiguous
+        is_2d = n_axes == 2
+        by_strides = by_strides_2d if is_2d else by_strides_3d
+        adaptive_format = by_strides_2d if is_2d else always_contiguous
 
-        name = f"max_pool{n_axes}d_with_indices"
-        yield _Replacement(name, n_axes, partial(max.max_pool, by_strides), "faster")
-        yield _Replacement(f"{name}.out", n_axes, partial(max.max_pool_out, by_strides), "faster")
-        yield _Replacement(f"{name}_backward", n_axes, partial(max.max_pool_backward, by_strides), "gradient")
-        yield _Replacement(f"{name}_backward.grad_input", n_axes, max.max_pool_backward_out, "gradient")
+        auto: Worth | None
+        name, auto = f"max_pool{n_axes}d_with_indices", worth.max_pool2d if is_2d else worth.max_pool3d
+        yield _Replacement(name, n_axes, partial(max.max_pool, by_strides), auto)
+        yield _Replacement(f"{name}.out", n_axes, partial(max.max_pool_out, by_strides), auto)
+        yield _Gradient(f"{name}_backward", n_axes, partial(max.max_pool_backward, by_strides))
+        yield _Gradient(f"{name}_backward.grad_input", n_axes, max.max_pool_backward_out)
 
-        name, family = f"adaptive_max_pool{n_axes}d", adaptive_max
-        yield _Replacement(name, n_axes, partial(family.adaptive_max_pool, adaptive_format), "faster")
-        yield _Replacement(f"{name}.out", n_axes, partial(family.adaptive_max_pool_out, adaptive_format), "faster")
-        backward = partial(family.adaptive_max_pool_backward, adaptive_format)
-        yield _Replacement(f"{name}_backward", n_axes, backward, "gradient")
-        yield _Replacement(f"{name}_backward.grad_input", n_axes, family.adaptive_max_pool_backward_out, "gradient")
+        name, auto, family = f"adaptive_max_pool{n_axes}d", None if is_2d else worth.adaptive_max_pool3d, adaptive_max
+        yield _Replacement(name, n_axes, partial(family.adaptive_max_pool, adaptive_format), auto)
+        yield _Replacement(f"{name}.out", n_axes, partial(family.adaptive_max_pool_out, adaptive_format), auto)
+        yield _Gradient(f"{name}_backward", n_axes, partial(family.adaptive_max_pool_backward, adaptive_format))
+        yield _Gradient(f"{name}_backward.grad_input", n_axes, family.adaptive_max_pool_backward_out)
 
-        name, kind = f"adaptive_avg_pool{n_axes}d", "slower" if n_axes == 2 else "faster"
-        forward = partial(adaptive_avg.adaptive_avg_pool, adaptive_format)
-        yield _Replacement(f"_{name}", n_axes, forward, kind)
-        yield _Replacement(f"{name}.out", n_axes, partial(adaptive_avg.adaptive_avg_pool_out, adaptive_format), kind)
+        name, auto = f"adaptive_avg_pool{n_axes}d", None if is_2d else worth.adaptive_avg_pool3d
+        yield _Replacement(f"_{name}", n_axes, partial(adaptive_avg.adaptive_avg_pool, adaptive_format), auto)
+        yield _Replacement(f"{name}.out", n_axes, partial(adaptive_avg.adaptive_avg_pool_out, adaptive_format), auto)
         backward = partial(adaptive_avg.adaptive_avg_pool_backward, adaptive_format)
-        yield _Replacement(f"_{name}_backward", n_axes, backward, "gradient")
+        yield _Gradient(f"_{name}_backward", n_axes, backward)
     # Its 2-D twin allocates through the operator above.
-    name = "adaptive_avg_pool3d_backward.grad_input"
-    yield _Replacement(name, 3, adaptive_avg.adaptive_avg_pool_backward_out, "gradient")
+    yield _Gradient("adaptive_avg_pool3d_backward.grad_input", 3, adaptive_avg.adaptive_avg_pool_backward_out)
 
 
 #: How long kernels are kept alive after they were unregistered, in seconds. Another thread may have found one in the
@@ -105,7 +102,7 @@ class _State:
             self.retired.popleft()
 
     def _install(self, forward: Forward) -> None:
-        library = torch.library.Library("aten", "IMPL")
+        library: Any = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
         for replacement in self.replacements:
             if forward in replacement.kernels:
                 replacement.operator.remember_original()
@@ -126,10 +123,10 @@ _state = _State()
 def enable(forward: Forward = "auto") -> None:
     """Replaces PyTorch's CPU pooling gradients, and forward operators as `forward` says, in the whole process.
 
-    From now on `torch.nn.functional.max_pool2d` and `max_pool3d`, adaptive max pooling and adaptive average pooling, 1-D
-    twins included, compute their gradients on the CPU with this library: in `float32`, `float64`, `float16` and
-    `bfloat16`, for every memory layout, with `torch.get_num_threads()` threads. Everything else is left to PyTorch: other
-    devices and types, empty tensors, and arguments that PyTorch refuses.
+    From now on `torch.nn.functional.max_pool2d` and `max_pool3d`, adaptive max pooling and adaptive average pooling,
+    1-D twins included, compute their gradients on the CPU with this library: in `float32`, `float64`, `float16` and
+    `bfloat16`, for every memory layout, with `torch.get_num_threads()` threads. Everything else is left to PyTorch:
+    other devices and types, empty tensors, and arguments that PyTorch refuses.
 
     `forward` is `"auto"` to replace the forward operators that are faster here, `"always"` for all, `"never"` for none.
     Calling it again changes that; it does not have to be undone as often. Best called before other threads compute.

@@ -16,8 +16,8 @@ def max_pool_size(
     """`floor((input + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1` for each axis.
 
     With `ceil` for `floor` in ceil mode, less one if the last window would then start behind the input and its left
-    padding. An empty `stride` means `kernel_size`; a parameter may hold one number for all axes. The sizes only serve to
-    allocate, so they are no larger than a legal pooling has them; what is legal is decided when a pooling is planned.
+    padding. An empty `stride` means `kernel_size`; a parameter may hold one number for all axes. The sizes only serve
+    to allocate, so they are no larger than a legal pooling has them; what is legal is decided by its plan.
 
     Raises `ValueError` for parameters that no pooling has, and where there is no window.
     """
@@ -36,7 +36,9 @@ def max_pool_size(
             n_windows -= 1
         if n_windows < 1:
             extent = spread * (window - 1) + 1
-            raise ValueError(f"a window of {extent} elements does not fit the input's axis {axis} of {size} and its padding")
+            raise ValueError(
+                f"a window of {extent} elements does not fit the input's axis {axis} of {size} and its padding"
+            )
         sizes.append(n_windows)
     return sizes
 

@@ -1,9 +1,11 @@
 """Pooling functions as in `torch.nn.functional`, computed by this library whether or not `enable` was called.
 
 They take CPU tensors of `float32`, `float64`, `float16` and `bfloat16` with any strides, batched or not, can be
-differentiated any number of times, and work under `torch.compile(fullgraph=True)`, `torch.export` and `torch.func.vmap`.
-Parameters are as in PyTorch: one number, or one for each axis. Unlike PyTorch, autograd keeps no input: a max pooling
-keeps its indices, in 32 bits where that is enough and nobody asked for them, and an average pooling keeps nothing.
+differentiated any number of times, and work under `torch.compile(fullgraph=True)`, `torch.export` and `torch.vmap`;
+`torch.func.grad` and its kin do not know operators that are registered from Python: under `enable` they take PyTorch's
+functions. Parameters are as in PyTorch: one number, or one for each axis. Unlike PyTorch, autograd keeps no input: a
+max pooling keeps its indices, in 32 bits where that is enough and nobody asked for them; an average pooling keeps
+nothing.
 """
 
 from __future__ import annotations
@@ -59,9 +61,7 @@ def _max_pool(
     step = window if stride is None or (not isinstance(stride, int) and not stride) else _per_axis("stride", stride, n)
     border, spread = _per_axis("padding", padding, n), _per_axis("dilation", dilation, n)
     operator = getattr(torch.ops.poolgrad, f"max_pool{n}d")
-    output, indices = operator(
-        input, window, step, border, spread, ceil_mode, _index_dtype(input, n, return_indices)
-    )
+    output, indices = operator(input, window, step, border, spread, ceil_mode, _index_dtype(input, n, return_indices))
     return (output, indices) if return_indices else output
 
 

@@ -17,6 +17,7 @@ class MaxPool1d(nn.MaxPool1d):
     """`functional.max_pool1d` as a module."""
 
     def forward(self, input: Tensor) -> Any:
+        """`functional.max_pool1d` with this module's parameters."""
         return functional.max_pool1d(
             input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
         )
@@ -31,6 +32,7 @@ class MaxPool2d(nn.MaxPool2d):
     """
 
     def forward(self, input: Tensor) -> Any:
+        """`functional.max_pool2d` with this module's parameters."""
         return functional.max_pool2d(
             input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
         )
@@ -46,6 +48,7 @@ class MaxPool3d(nn.MaxPool3d):
     """
 
     def forward(self, input: Tensor) -> Any:
+        """`functional.max_pool3d` with this module's parameters."""
         return functional.max_pool3d(
             input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
         )
@@ -55,6 +58,7 @@ class AdaptiveMaxPool1d(nn.AdaptiveMaxPool1d):
     """`functional.adaptive_max_pool1d` as a module."""
 
     def forward(self, input: Tensor) -> Any:
+        """`functional.adaptive_max_pool1d` with this module's parameters."""
         return functional.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
@@ -62,6 +66,7 @@ class AdaptiveMaxPool2d(nn.AdaptiveMaxPool2d):
     """`functional.adaptive_max_pool2d` as a module."""
 
     def forward(self, input: Tensor) -> Any:
+        """`functional.adaptive_max_pool2d` with this module's parameters."""
         return functional.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
@@ -69,6 +74,7 @@ class AdaptiveMaxPool3d(nn.AdaptiveMaxPool3d):
     """`functional.adaptive_max_pool3d` as a module."""
 
     def forward(self, input: Tensor) -> Any:
+        """`functional.adaptive_max_pool3d` with this module's parameters."""
         return functional.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
@@ -76,6 +82,7 @@ class AdaptiveAvgPool1d(nn.AdaptiveAvgPool1d):
     """`functional.adaptive_avg_pool1d` as a module."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """`functional.adaptive_avg_pool1d` with this module's parameters."""
         return functional.adaptive_avg_pool1d(input, self.output_size)
 
 
@@ -83,6 +90,7 @@ class AdaptiveAvgPool2d(nn.AdaptiveAvgPool2d):
     """`functional.adaptive_avg_pool2d` as a module."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """`functional.adaptive_avg_pool2d` with this module's parameters."""
         return functional.adaptive_avg_pool2d(input, self.output_size)
 
 
@@ -90,4 +98,5 @@ class AdaptiveAvgPool3d(nn.AdaptiveAvgPool3d):
     """`functional.adaptive_avg_pool3d` as a module."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """`functional.adaptive_avg_pool3d` with this module's parameters."""
         return functional.adaptive_avg_pool3d(input, self.output_size)

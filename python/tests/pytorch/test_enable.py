@@ -11,18 +11,17 @@ import tracemalloc
 import warnings
 
 import pytest
-from torch_support import POOLINGS, aten, passed_on, taken, torch, values
+from torch_support import POOLINGS, aten, passed_on, poolgrad, taken, torch, values
 
-import poolgrad.torch
-from poolgrad.torch import _replacement
-
+_replacement = poolgrad.torch._replacement
 functional = torch.nn.functional
 BACKWARD = "max_pool3d_with_indices_backward"
 FORWARD = "max_pool3d_with_indices"
 
 
 def step():
-    input = torch.randn(1, 2, 4, 4, 4, requires_grad=True)
+    """Large enough that "auto" takes the forward pass."""
+    input = torch.randn(1, 2, 16, 32, 32, requires_grad=True)
     functional.max_pool3d(input, 2).sum().backward()
 
 
@@ -39,11 +38,14 @@ def counts(function=step):
 
 
 def test_off_on_off():
-    assert not poolgrad.torch.is_enabled() and counts() == (0, 0)
+    assert not poolgrad.torch.is_enabled()
+    assert counts() == (0, 0)
     poolgrad.torch.enable()
-    assert poolgrad.torch.is_enabled() and counts() == (1, 1)
+    assert poolgrad.torch.is_enabled()
+    assert counts() == (1, 1)
     poolgrad.torch.disable()
-    assert not poolgrad.torch.is_enabled() and counts() == (0, 0)
+    assert not poolgrad.torch.is_enabled()
+    assert counts() == (0, 0)
 
 
 def test_enabling_twice_is_undone_at_once():
@@ -70,16 +72,28 @@ def test_forward_is_a_choice():
 
 
 def test_what_auto_leaves_to_pytorch():
+    image, volume = torch.randn(1, 4, 96, 96), torch.randn(1, 4, 16, 24, 24)
+    last, volume_last = image.to(memory_format=torch.channels_last), volume.to(memory_format=torch.channels_last_3d)
+    calls = [
+        (lambda: functional.max_pool2d(image, 2), "max_pool2d_with_indices", (1, 0)),
+        (lambda: functional.max_pool2d(image[..., :9, :9], 2), "max_pool2d_with_indices", (0, 1)),
+        (lambda: functional.max_pool2d(last, 2), "max_pool2d_with_indices", (0, 1)),
+        (lambda: functional.max_pool3d(volume, 2), "max_pool3d_with_indices", (1, 0)),
+        (lambda: functional.max_pool3d(volume_last, 2), "max_pool3d_with_indices", (0, 1)),
+        (lambda: functional.max_pool3d(volume_last, 3), "max_pool3d_with_indices", (1, 0)),
+        (lambda: functional.max_pool3d(volume[:, :, :4, :4], 2), "max_pool3d_with_indices", (0, 1)),
+        (lambda: functional.adaptive_max_pool2d(image, 3), None, None),
+        (lambda: functional.adaptive_max_pool3d(volume, 3), "adaptive_max_pool3d", (1, 0)),
+        (lambda: functional.adaptive_max_pool3d(volume, 1), "adaptive_max_pool3d", (0, 1)),
+        (lambda: functional.adaptive_max_pool3d(volume_last, 1), "adaptive_max_pool3d", (1, 0)),
+        (lambda: functional.adaptive_avg_pool2d(image, 3), None, None),
+        (lambda: functional.adaptive_avg_pool3d(volume, 3), "_adaptive_avg_pool3d", (1, 0)),
+    ]
     with poolgrad.torch.enabled("auto"):
-        image = torch.randn(1, 4, 8, 8)
-        functional.adaptive_avg_pool2d(image, 3)
-        assert "_adaptive_avg_pool2d" not in poolgrad.torch.stats()
-        functional.max_pool2d(image.to(memory_format=torch.channels_last), 2)
-        assert poolgrad.torch.stats()["max_pool2d_with_indices"] == (0, 1)
-        functional.max_pool2d(image, 2)
-        assert poolgrad.torch.stats()["max_pool2d_with_indices"] == (1, 1)
-        functional.adaptive_avg_pool3d(image, 3)
-        assert poolgrad.torch.stats()["_adaptive_avg_pool3d"] == (1, 0)
+        for i, (call, name, wanted) in enumerate(calls):
+            poolgrad.torch.reset_stats()
+            call()
+            assert poolgrad.torch.stats() == ({} if name is None else {name: wanted}), f"call {i}"
 
 
 def test_blocks_may_be_nested():
@@ -135,7 +149,8 @@ def test_blocks_in_many_threads():
     for thread in threads:
         thread.join()
     assert not failures
-    assert not poolgrad.torch.is_enabled() and counts() == (0, 0)
+    assert not poolgrad.torch.is_enabled()
+    assert counts() == (0, 0)
     assert taken(BACKWARD) == 4 * 30
 
 
@@ -188,7 +203,8 @@ def test_calls_leak_nothing():
         steps(50)
         before = sys.getrefcount(input), len(gc.get_objects())
         steps(500)
-        assert sys.getrefcount(input) == before[0] and len(gc.get_objects()) - before[1] < 50
+        assert sys.getrefcount(input) == before[0]
+        assert len(gc.get_objects()) - before[1] < 50
 
 
 # ---- what is left to PyTorch ----
@@ -247,7 +263,10 @@ def test_arguments_that_pytorch_refuses():
 def test_single_numbers_for_all_axes():
     """A window with one number is not a window of a 1-D pooling."""
     image = values((2, 6, 8))
-    for call in (lambda: aten.max_pool2d_with_indices(image, [2]), lambda: aten.max_pool2d_with_indices(image, [2], [1])):
+    for call in (
+        lambda: aten.max_pool2d_with_indices(image, [2]),
+        lambda: aten.max_pool2d_with_indices(image, [2], [1]),
+    ):
         wanted = call()
         with poolgrad.torch.enabled("always"):
             assert all(torch.equal(one, other) for one, other in zip(call(), wanted))
@@ -256,12 +275,13 @@ def test_single_numbers_for_all_axes():
 @pytest.mark.parametrize("pooling", POOLINGS, ids=repr)
 def test_empty_batches(pooling):
     input = torch.empty((0, 3, 6, 7, 8)[: 2 + pooling.n_axes])
-    wanted, wanted_indices = pooling.forward(input)
+    wanted, _wanted_indices = pooling.forward(input)
     with poolgrad.torch.enabled("always"):
         output, indices = pooling.forward(input)
         assert output.shape == wanted.shape
         assert pooling.backward(output, input, indices).shape == input.shape
-    assert taken(pooling.forward_name) == 0 and passed_on(pooling.forward_name) == 1
+    assert taken(pooling.forward_name) == 0
+    assert passed_on(pooling.forward_name) == 1
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.uint8], ids=str)
@@ -308,7 +328,8 @@ def test_windows_that_step_over_the_input(n_axes):
     backward = getattr(aten, f"max_pool{n_axes}d_with_indices_backward")
     input, window = torch.randn([1, 1] + [2] * n_axes), ([2] * n_axes, [1] * n_axes, [1] * n_axes, [3] * n_axes)
     output, indices = forward(input, *window)
-    assert output.item() == -torch.inf and indices.item() >= input.numel()
+    assert output.item() == -torch.inf
+    assert indices.item() >= input.numel()
     with poolgrad.torch.enabled("always"):
         assert all(torch.equal(a, b) for a, b in zip(forward(input, *window), (output, indices)))
         with pytest.raises(IndexError, match=str(indices.item())):

@@ -4,11 +4,9 @@ Oracles: PyTorch's functions and modules; finite differences; `torch.library.opc
 """
 
 import pytest
-from torch_support import FLOATS, LAYOUTS, torch, values
+from torch_support import FLOATS, LAYOUTS, poolgrad, torch, values
 
-import poolgrad.torch
-import poolgrad.torch.functional as ours
-import torch.nn.functional as theirs
+ours, theirs = poolgrad.torch.functional, torch.nn.functional
 
 #: Name, spatial axes, arguments, and the shape of an input.
 CASES = [
@@ -56,8 +54,10 @@ def test_indices_are_those_of_pytorch(name, arguments, keywords, shape):
     input = values(shape)
     output, indices = getattr(ours, name)(input, *arguments, **keywords, return_indices=True)
     wanted, wanted_indices = getattr(theirs, name)(input, *arguments, **keywords, return_indices=True)
-    assert torch.equal(output, wanted) and torch.equal(indices, wanted_indices)
-    assert indices.dtype is torch.int64 and not indices.requires_grad
+    assert torch.equal(output, wanted)
+    assert torch.equal(indices, wanted_indices)
+    assert indices.dtype is torch.int64
+    assert not indices.requires_grad
 
 
 @each_case
@@ -132,7 +132,8 @@ def test_compiled_in_one_graph(name, arguments, keywords, shape, backend):
     input = distinct(shape, torch.float32)
     compiled = torch.compile(function, fullgraph=True, backend=backend)
     got, wanted = compiled(input), function(input)
-    assert torch.equal(got, wanted) and got.stride() == wanted.stride()
+    assert torch.equal(got, wanted)
+    assert got.stride() == wanted.stride()
     seed = torch.randn_like(wanted)
     (one,) = torch.autograd.grad(got, input, seed)
     (other,) = torch.autograd.grad(wanted, input, seed)
@@ -172,7 +173,8 @@ MODULES = [
 def test_modules_are_twins(name, arguments, keywords, shape):
     mine, yours = getattr(poolgrad.torch, name)(*arguments, **keywords), getattr(torch.nn, name)(*arguments, **keywords)
     assert isinstance(mine, type(yours))
-    assert repr(mine) == repr(yours) and mine.state_dict() == yours.state_dict()
+    assert repr(mine) == repr(yours)
+    assert mine.state_dict() == yours.state_dict()
     input = values(shape)
     got, wanted = mine(input), yours(input)
     assert isinstance(got, tuple) == isinstance(wanted, tuple)

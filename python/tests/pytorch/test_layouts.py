@@ -6,11 +6,9 @@ Oracle: PyTorch's own kernels on contiguous tensors, and for strides on the tens
 import random
 
 import pytest
-from torch_support import FLOATS, LAYOUTS, POOLINGS, aten, passed_on, same, taken, torch, values
+from torch_support import FLOATS, LAYOUTS, POOLINGS, aten, passed_on, poolgrad, same, taken, torch, values
 
-import poolgrad.torch
-from poolgrad.torch import _layout
-
+_layout = poolgrad.torch._layout
 each_pooling = pytest.mark.parametrize("pooling", POOLINGS, ids=repr)
 each_layout = pytest.mark.parametrize("layout", LAYOUTS)
 each_dtype = pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -49,7 +47,8 @@ def test_gradient(pooling, layout, dtype):
             grad_input = pooling.backward(grad_output, input, arranged)
         assert_rounded(grad_input, wanted)
         assert grad_input.stride() == template.stride()
-    assert taken(pooling.backward_name) == len(LAYOUTS) and passed_on(pooling.backward_name) == 0
+    assert taken(pooling.backward_name) == len(LAYOUTS)
+    assert passed_on(pooling.backward_name) == 0
 
 
 @each_pooling
@@ -65,7 +64,8 @@ def test_forward(pooling, layout, dtype):
     assert_rounded(output, wanted)
     assert output.stride() == template.stride()
     if pooling.has_indices:
-        assert torch.equal(indices, wanted_indices) and indices.dtype is torch.int64
+        assert torch.equal(indices, wanted_indices)
+        assert indices.dtype is torch.int64
         assert indices.stride() == template.stride()
 
 
@@ -101,12 +101,14 @@ def test_outputs_that_exist(pooling, layout):
     with poolgrad.torch.enabled("always"):
         result = pooling.forward_out(input, out, indices)
         gradient = pooling.backward_out(wanted, input, wanted_indices, grad_input)
-    assert (result[0] if pooling.has_indices else result) is out and gradient is grad_input
+    assert (result[0] if pooling.has_indices else result) is out
+    assert gradient is grad_input
     torch.testing.assert_close(out, wanted)
     assert indices is None or torch.equal(indices, wanted_indices)
     torch.testing.assert_close(grad_input, wanted_gradient)
     assert (out.stride(), grad_input.stride()) == strides
-    assert poolgrad.torch.stats() and all(counts == (1, 0) for counts in poolgrad.torch.stats().values())
+    assert poolgrad.torch.stats()
+    assert all(counts == (1, 0) for counts in poolgrad.torch.stats().values())
 
 
 @each_pooling
@@ -154,7 +156,8 @@ def test_expanded_gradients():
     with poolgrad.torch.enabled():
         output = torch.nn.functional.max_pool3d(input, 2)
         output.sum().backward()
-    assert input.grad.sum() == output.numel() and set(input.grad.unique().tolist()) == {0.0, 1.0}
+    assert input.grad.sum() == output.numel()
+    assert set(input.grad.unique().tolist()) == {0.0, 1.0}
     assert taken("max_pool3d_with_indices_backward") == 1
 
 

@@ -3,16 +3,16 @@
 Oracle: PyTorch's kernels on contiguous tensors, and finite differences (`gradcheck`, `gradgradcheck`).
 """
 
+import functools
 import math
 import warnings
 
 import pytest
 
+pytest.importorskip("torch", reason="PyTorch is not installed; `pip install poolgrad[torch]` runs these tests")
 pytest.importorskip("expecttest", reason="expecttest is not installed, which PyTorch's own samples need")
-from torch_support import FLOATS, torch  # noqa: E402
-
-import poolgrad.torch  # noqa: E402
-from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+from torch.testing._internal.common_methods_invocations import op_db
+from torch_support import FLOATS, poolgrad, torch
 
 OPS = [
     op
@@ -62,7 +62,8 @@ def assert_like(got, wanted, reference):
     assert (got is None) == (wanted is None)
     if got is None:
         return
-    assert got.stride() == wanted.stride() and got.dtype == wanted.dtype
+    assert got.stride() == wanted.stride()
+    assert got.dtype == wanted.dtype
     if reference is wanted:
         assert torch.equal(got, wanted)
     elif not torch.equal(got, wanted):
@@ -115,7 +116,7 @@ def test_error_inputs_raise_what_pytorch_raises(op):
     for error in op.error_inputs("cpu"):
         sample = error.sample_input
 
-        def call():
+        def call(sample=sample):
             return op(sample.input, *sample.args, **sample.kwargs)
 
         with pytest.raises(error.error_type, match=error.error_regex) as wanted:
@@ -182,6 +183,11 @@ def test_inputs_that_share_memory_until_written_stay_shared(op, forward):
             assert all(is_shared(t) for t in (*shared, *seeds))
 
 
+def as_type(dtype, value):
+    is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return value.to(dtype) if is_float else value
+
+
 @each_op
 def test_other_types_are_pooled_or_refused_as_before(op):
     others = (torch.int32, torch.int64, torch.uint8, torch.bool, torch.complex64)
@@ -194,7 +200,7 @@ def test_other_types_are_pooled_or_refused_as_before(op):
 
     for dtype in others:
         for sample in samples(op, torch.float32, most=5, requires_grad=False):
-            cast = sample.transform(lambda t: t.to(dtype) if isinstance(t, torch.Tensor) and t.is_floating_point() else t)
+            cast = sample.transform(functools.partial(as_type, dtype))
             wanted = outcome(cast)
             with poolgrad.torch.enabled("always"):
                 got = outcome(cast)

@@ -14,7 +14,11 @@ class Pooling:
     """A pooling by PyTorch's operators: forward, and gradient, functional and with an output."""
 
     def __init__(self, name, n_axes, *parameters):
-        self.name, self.n_axes, self.parameters = name, n_axes, [list(p) if isinstance(p, tuple) else p for p in parameters]
+        self.name, self.n_axes, self.parameters = (
+            name,
+            n_axes,
+            [list(p) if isinstance(p, tuple) else p for p in parameters],
+        )
         self.has_indices = "max" in name
 
     def __repr__(self):
@@ -57,7 +61,7 @@ class Pooling:
     def full_parameters(self):
         n = self.n_axes
         defaults = [None, [], [0] * n, [1] * n, False]
-        return self.parameters + defaults[len(self.parameters):]
+        return self.parameters + defaults[len(self.parameters) :]
 
     def backward(self, grad_output, input, indices):
         return getattr(aten, self.backward_name)(*self._backward_arguments(grad_output, input, indices))

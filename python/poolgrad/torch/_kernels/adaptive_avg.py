@@ -11,10 +11,18 @@ from torch.overrides import has_torch_function_variadic
 from ... import _core
 from .._layout import FormatRule, empty, empty_as
 from .._operator import Operator
-from .common import REFUSALS, Kernel, is_copy_on_write, n_threads, takes_input, without_overrides
+from .common import (
+    REFUSALS,
+    Kernel,
+    Worth,
+    is_copy_on_write,
+    n_threads,
+    takes_input,
+    without_overrides,
+)
 
 
-def adaptive_avg_pool(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
+def adaptive_avg_pool(format_of: FormatRule, operator: Operator, worth: Worth) -> Kernel:
     """`_adaptive_avg_pool{2,3}d`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.adaptive_avg_pool
 
@@ -22,7 +30,7 @@ def adaptive_avg_pool(format_of: FormatRule, operator: Operator, only_contiguous
         if has_torch_function_variadic(self):
             return guarded(self, output_size)
         format = format_of(self)
-        if len(output_size) == n_axes and takes_input(self, format, only_contiguous):
+        if len(output_size) == n_axes and takes_input(self) and worth(self, format, output_size):
             try:
                 output = empty([*self.shape[:-n_axes], *output_size], format, self)
                 core(self, output, output_size, n_threads())
@@ -38,14 +46,14 @@ def adaptive_avg_pool(format_of: FormatRule, operator: Operator, only_contiguous
     return kernel
 
 
-def adaptive_avg_pool_out(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
+def adaptive_avg_pool_out(format_of: FormatRule, operator: Operator, worth: Worth) -> Kernel:
     """`adaptive_avg_pool{2,3}d.out`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.adaptive_avg_pool
 
     def kernel(self: Tensor, output_size: Sequence[int], *, out: Tensor) -> Any:
         if has_torch_function_variadic(self, out):
             return guarded(self, output_size, out=out)
-        if len(output_size) == n_axes and takes_input(self, format_of(self), only_contiguous):
+        if len(output_size) == n_axes and takes_input(self) and worth(self, format_of(self), output_size):
             try:
                 core(self, out, output_size, n_threads())
             except REFUSALS:

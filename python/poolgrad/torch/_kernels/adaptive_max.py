@@ -11,10 +11,20 @@ from torch.overrides import has_torch_function_variadic
 from ... import _core
 from .._layout import FormatRule, empty, empty_as
 from .._operator import Operator
-from .common import REFUSALS, Kernel, int64, is_copy_on_write, n_threads, refuse_bad_indices, takes_input, without_overrides
+from .common import (
+    REFUSALS,
+    Kernel,
+    Worth,
+    int64,
+    is_copy_on_write,
+    n_threads,
+    refuse_bad_indices,
+    takes_input,
+    without_overrides,
+)
 
 
-def adaptive_max_pool(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
+def adaptive_max_pool(format_of: FormatRule, operator: Operator, worth: Worth) -> Kernel:
     """`adaptive_max_pool{2,3}d`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.adaptive_max_pool
 
@@ -22,7 +32,7 @@ def adaptive_max_pool(format_of: FormatRule, operator: Operator, only_contiguous
         if has_torch_function_variadic(self):
             return guarded(self, output_size)
         format = format_of(self)
-        if len(output_size) == n_axes and takes_input(self, format, only_contiguous):
+        if len(output_size) == n_axes and takes_input(self) and worth(self, format, output_size):
             try:
                 shape = [*self.shape[:-n_axes], *output_size]
                 output, indices = empty(shape, format, self), empty(shape, format, self, int64)
@@ -39,14 +49,19 @@ def adaptive_max_pool(format_of: FormatRule, operator: Operator, only_contiguous
     return kernel
 
 
-def adaptive_max_pool_out(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
+def adaptive_max_pool_out(format_of: FormatRule, operator: Operator, worth: Worth) -> Kernel:
     """`adaptive_max_pool{2,3}d.out`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.adaptive_max_pool
 
     def kernel(self: Tensor, output_size: Sequence[int], *, out: Tensor, indices: Tensor) -> Any:
         if has_torch_function_variadic(self, out, indices):
             return guarded(self, output_size, out=out, indices=indices)
-        if len(output_size) == n_axes and indices.dtype is int64 and takes_input(self, format_of(self), only_contiguous):
+        if (
+            len(output_size) == n_axes
+            and indices.dtype is int64
+            and takes_input(self)
+            and worth(self, format_of(self), output_size)
+        ):
             try:
                 core(self, out, indices, output_size, n_threads())
             except REFUSALS:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .._layout import CONTIGUOUS
-
 Kernel = Callable[..., Any]
+
+#: Whether a forward kernel should compute a tensor: the tensor, its format, and `kernel_size` or `output_size`.
+Worth = Callable[[Tensor, torch.memory_format, Sequence[int]], bool]
 
 #: What the compiled module raises for arguments that it does not take. `IndexError` is not among them.
 REFUSALS = (ValueError, TypeError, BufferError, OverflowError)
@@ -21,19 +22,14 @@ FLOATS = frozenset((torch.float32, torch.float64, torch.float16, torch.bfloat16)
 int64 = torch.int64
 n_threads = torch.get_num_threads
 
-#: Whether a tensor shares its memory until someone writes. To export such memory copies it, and PyTorch promises that an
-#: operator leaves its inputs shared, so calls with one are passed on.
-is_copy_on_write = torch._C._is_cow_tensor
+#: Whether a tensor shares its memory until someone writes. To export such memory copies it, and PyTorch promises that
+#: an operator leaves its inputs shared, so calls with one are passed on.
+is_copy_on_write: Callable[[Tensor], bool] = torch._C._is_cow_tensor  # type: ignore[attr-defined]
 
 
-def takes_input(self: Tensor, format: torch.memory_format, only_contiguous: bool) -> bool:
-    """Whether a forward kernel should compute an output of this format, as far as `self` decides it."""
-    return (
-        self.dtype in FLOATS
-        and (format is CONTIGUOUS or not only_contiguous)
-        and self.numel() > 0
-        and not is_copy_on_write(self)
-    )
+def takes_input(self: Tensor) -> bool:
+    """Whether a forward kernel can compute an output of `self`, as far as that alone decides it."""
+    return self.dtype in FLOATS and self.numel() > 0 and not is_copy_on_write(self)
 
 
 def without_overrides(kernel: Kernel) -> Kernel:

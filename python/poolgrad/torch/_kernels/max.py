@@ -12,10 +12,20 @@ from ... import _core
 from .._layout import FormatRule, empty, empty_as
 from .._operator import Operator
 from .._sizes import max_pool_size
-from .common import REFUSALS, Kernel, int64, is_copy_on_write, n_threads, refuse_bad_indices, takes_input, without_overrides
+from .common import (
+    REFUSALS,
+    Kernel,
+    Worth,
+    int64,
+    is_copy_on_write,
+    n_threads,
+    refuse_bad_indices,
+    takes_input,
+    without_overrides,
+)
 
 
-def max_pool(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
+def max_pool(format_of: FormatRule, operator: Operator, worth: Worth) -> Kernel:
     """`max_pool{2,3}d_with_indices`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.max_pool
     zeros, ones = [0] * n_axes, [1] * n_axes
@@ -31,7 +41,7 @@ def max_pool(format_of: FormatRule, operator: Operator, only_contiguous: bool) -
         if has_torch_function_variadic(self):
             return guarded(self, kernel_size, stride, padding, dilation, ceil_mode)
         format = format_of(self)
-        if len(kernel_size) == n_axes and takes_input(self, format, only_contiguous):
+        if len(kernel_size) == n_axes and takes_input(self) and worth(self, format, kernel_size):
             try:
                 size = max_pool_size(self.shape[-n_axes:], kernel_size, stride, padding, dilation, ceil_mode)
                 shape = [*self.shape[:-n_axes], *size]
@@ -48,7 +58,7 @@ def max_pool(format_of: FormatRule, operator: Operator, only_contiguous: bool) -
     return kernel
 
 
-def max_pool_out(format_of: FormatRule, operator: Operator, only_contiguous: bool) -> Kernel:
+def max_pool_out(format_of: FormatRule, operator: Operator, worth: Worth) -> Kernel:
     """`max_pool{2,3}d_with_indices.out`."""
     n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.max_pool
     zeros, ones = [0] * n_axes, [1] * n_axes
@@ -66,7 +76,12 @@ def max_pool_out(format_of: FormatRule, operator: Operator, only_contiguous: boo
     ) -> Any:
         if has_torch_function_variadic(self, out, indices):
             return guarded(self, kernel_size, stride, padding, dilation, ceil_mode, out=out, indices=indices)
-        if len(kernel_size) == n_axes and indices.dtype is int64 and takes_input(self, format_of(self), only_contiguous):
+        if (
+            len(kernel_size) == n_axes
+            and indices.dtype is int64
+            and takes_input(self)
+            and worth(self, format_of(self), kernel_size)
+        ):
             try:
                 core(self, out, indices, kernel_size, stride, padding, dilation, ceil_mode, n_threads())
             except REFUSALS:
@@ -105,9 +120,7 @@ def max_pool_backward(format_of: FormatRule, operator: Operator) -> Kernel:
         ):
             try:
                 grad_input = empty_as(self, format_of(self))
-                core(
-                    grad_output, indices, grad_input, kernel_size, stride, padding, dilation, ceil_mode, n_threads()
-                )
+                core(grad_output, indices, grad_input, kernel_size, stride, padding, dilation, ceil_mode, n_threads())
             except REFUSALS:
                 pass
             else:
@@ -151,9 +164,7 @@ def max_pool_backward_out(operator: Operator) -> Kernel:
             and not is_copy_on_write(indices)
         ):
             try:
-                core(
-                    grad_output, indices, grad_input, kernel_size, stride, padding, dilation, ceil_mode, n_threads()
-                )
+                core(grad_output, indices, grad_input, kernel_size, stride, padding, dilation, ceil_mode, n_threads())
             except REFUSALS:
                 pass
             else:
