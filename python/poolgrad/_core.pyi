@@ -1,7 +1,7 @@
 """The compiled half of the package: tensors of any array library in, pooling and its gradients out.
 
-Arrays are written in place. The length of `kernel_size` or `output_size` is the number of spatial axes; other parameters
-may be ints. `poolgrad` wraps these functions; for callers in a hurry they are public too.
+Arrays are written in place. The length of `kernel_size` or `output_size` is the number of spatial axes; other
+parameters may be ints. `poolgrad` wraps these functions; for callers in a hurry they are public too.
 """
 
 from collections.abc import Sequence

@@ -217,7 +217,11 @@ fn place(tensor: &DlTensor, subject: Subject) -> PyResult<Place> {
         Layout::strided(shape, list(tensor.strides))
     };
     let layout = layout.map_err(|problem| subject.no_layout(problem))?;
-    let origin = tensor.data.wrapping_byte_add(tensor.byte_offset as usize);
+    // An address of zero says that there is no memory, whatever is added to it.
+    let origin = match tensor.data {
+        data if data.is_null() => data,
+        data => data.wrapping_byte_add(tensor.byte_offset as usize),
+    };
     Ok(Place { origin, desc: TensorDesc { dtype, layout } })
 }
 

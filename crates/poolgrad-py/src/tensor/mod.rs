@@ -67,22 +67,14 @@ impl<'a, 'py> Request<'a, 'py> {
     pub(crate) fn new(object: &'a Bound<'py, PyAny>, argument: Argument, access: Access) -> PyResult<Self> {
         let subject = Subject { argument, access };
         let kind = kind_of(object)?;
+        let wrong = "is a view of a conjugate, negated on the fly: pass .resolve_neg()";
         match kind {
-            Kind::Exchange(_, Family::Torch | Family::TorchDerived) if argument != Argument::Indices => {
-                if object.call_method0(intern!(object.py(), "is_neg"))?.is_truthy()? {
-                    return Err(subject.wrong("is a view of a conjugate, negated on the fly: pass .resolve_neg()"));
-                }
+            Kind::Exchange(_, family) if family != Family::Foreign && is_negated(object, argument)? => {
+                Err(subject.wrong(wrong))
             }
-            Kind::Other => {
-                return Err(PyTypeError::new_err(format!(
-                    "{} must be a NumPy array, a PyTorch tensor or another array with __dlpack__, got {}",
-                    subject.name(),
-                    object.get_type()
-                )));
-            }
-            _ => (),
+            Kind::Other => Err(subject.no_array(object)),
+            _ => Ok(Self { object, subject, kind }),
         }
-        Ok(Self { object, subject, kind })
     }
 
     /// Reads the tensor.
@@ -154,6 +146,14 @@ impl Tensor<'_, '_> {
     }
 }
 
+/// Whether a tensor of PyTorch's stands for the negative of its memory, which indices never do.
+fn is_negated(tensor: &Bound<'_, PyAny>, argument: Argument) -> PyResult<bool> {
+    if argument == Argument::Indices {
+        return Ok(false);
+    }
+    tensor.call_method0(intern!(tensor.py(), "is_neg"))?.is_truthy()
+}
+
 /// The tensor that is being read, for messages.
 #[derive(Clone, Copy)]
 struct Subject {
@@ -170,6 +170,14 @@ impl Subject {
     /// The argument as the caller spells it.
     fn name(self) -> &'static str {
         spelled(self.argument, self.direction())
+    }
+
+    fn no_array(self, object: &Bound<'_, PyAny>) -> PyErr {
+        PyTypeError::new_err(format!(
+            "{} must be a NumPy array, a PyTorch tensor or another array with __dlpack__, got {}",
+            self.name(),
+            object.get_type()
+        ))
     }
 
     fn no_layout(self, problem: LayoutError) -> PyErr {
