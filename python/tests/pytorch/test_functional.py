@@ -70,12 +70,18 @@ def test_first_and_second_derivatives(name, arguments, keywords, shape):
     assert torch.autograd.gradgradcheck(function, input, check_batched_grad=True, fast_mode=True)
 
 
+#: `opcheck` itself looks at the gradient of its copies.
+quiet = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
+
+
+@quiet
 @each_case
 def test_opcheck(name, arguments, keywords, shape):
     for input in (distinct(shape, torch.float32), values(shape, torch.bfloat16)):
         torch.library.opcheck(*captured(name, input, arguments, keywords))
 
 
+@quiet
 @each_case
 def test_opcheck_of_the_gradient(name, arguments, keywords, shape):
     input = distinct(shape, torch.float32)
