@@ -80,15 +80,11 @@ def compare(torch, layer, library, line, arguments):
         "enabled": call(torch, problem, grad_output, values, their_indices, enabled, arguments.allocate),
         "core": peers.Peer(library, line, grad_output, indices, core),
     }
-    if arguments.allocate:
-        with layer.enabled():
-            enabled = sides["enabled"]()
-    else:
-        with layer.enabled():
-            sides["enabled"]()
-    if layer.stats().popitem()[1] != (1, 0):
-        sys.exit(f"error: {line}: the call was not taken by poolgrad")
     layer.reset_stats()
+    with layer.enabled():
+        enabled = sides["enabled"]()
+    if list(layer.stats().values()) != [(1, 0)]:
+        sys.exit(f"error: {line}: the call was not taken by poolgrad")
     sides["core"]()
     if not peers.same_bits(torch, enabled, core):
         sys.exit(f"error: {line}: the enabled operator and the core give different gradients")

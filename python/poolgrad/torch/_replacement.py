@@ -6,10 +6,11 @@ The dispatcher belongs to the whole process, so there is one state, guarded by a
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
@@ -76,6 +77,22 @@ def _replacements() -> Iterator[_Replacement]:
 _GRACE_SECONDS = 10.0
 
 
+class _Registration:
+    """The kernels of one choice of `forward` in the dispatcher, for as long as this object lives."""
+
+    def __init__(self, forward: Forward, replacements: Sequence[_Replacement]) -> None:
+        self.forward = forward
+        library: Any = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
+        #: What keeps the kernels alive, even when they are registered no longer.
+        self.handles: list[Any] = []
+        for replacement in replacements:
+            if forward in replacement.kernels:
+                name = replacement.operator.name
+                library.impl(name, replacement.kernels[forward], "CPU")
+                self.handles.append(torch.library.get_kernel(f"aten::{name}", "CPU"))
+        self.library = library
+
+
 class _State:
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -84,40 +101,34 @@ class _State:
         self.asked: Forward | None = None
         #: What open blocks ask for, the latest last.
         self.blocks: list[tuple[object, Forward]] = []
-        self.installed: Forward | None = None
-        self.library: torch.library.Library | None = None
+        self.registration: _Registration | None = None
         self.retired: deque[tuple[float, list[Any]]] = deque()
 
     def update(self) -> None:
         """Makes the dispatcher what is asked for now."""
         wanted = self.blocks[-1][1] if self.blocks else self.asked
-        if wanted == self.installed:
+        previous = self.registration
+        if wanted == (previous.forward if previous else None):
             return
-        if self.library is not None:
-            self._uninstall()
-        if wanted is not None:
-            self._install(wanted)
+        if previous is None:
+            for replacement in self.replacements:
+                replacement.operator.remember_original()
+        # The new kernels come first, so that no call in between finds PyTorch's.
+        self.registration = _Registration(wanted, self.replacements) if wanted is not None else None
         now = time.monotonic()
+        if previous is not None:
+            self.retired.append((now, previous.handles))
         while self.retired and now - self.retired[0][0] > _GRACE_SECONDS:
             self.retired.popleft()
 
-    def _install(self, forward: Forward) -> None:
-        library: Any = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
-        for replacement in self.replacements:
-            if forward in replacement.kernels:
-                replacement.operator.remember_original()
-                library.impl(replacement.operator.name, replacement.kernels[forward], "CPU")
-        self.library, self.installed = library, forward
-
-    def _uninstall(self) -> None:
-        names = (r.operator.name for r in self.replacements if self.installed in r.kernels)
-        kernels = [torch.library.get_kernel(f"aten::{name}", "CPU") for name in names]
-        self.retired.append((time.monotonic(), kernels))
-        # The registrations live as long as the library that holds them.
-        self.library = self.installed = None
+    def after_fork(self) -> None:
+        """The thread that held the lock, if any did, is not in the child."""
+        self.lock = threading.RLock()
 
 
 _state = _State()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_state.after_fork)
 
 
 def enable(forward: Forward = "auto") -> None:
@@ -192,7 +203,7 @@ def enabled(forward: Forward = "auto") -> Iterator[None]:
 
 def is_enabled() -> bool:
     """Whether PyTorch's CPU pooling gradients are replaced."""
-    return _state.installed is not None
+    return _state.registration is not None
 
 
 def stats() -> dict[str, tuple[int, int]]:

@@ -62,6 +62,10 @@ def test_where_the_call_is_left_to_pytorch(name, n_axes):
     with poolgrad.torch.enabled():
         with pytest.raises(IndexError, match=str(4**n_axes)):
             backward(name, n_axes, grad_output, input, indices)
+        if name == "adaptive_max_pool":
+            # Max poolings of PyTorch skip an index of -1; adaptive ones do not.
+            with pytest.raises(IndexError, match="-1"):
+                backward(name, n_axes, grad_output, input, indices.fill_(-1))
         indices.zero_()
         grad_input = backward(name, n_axes, grad_output, input, indices)
     assert grad_input[0, 0].flatten()[0] == 2**n_axes

@@ -83,6 +83,7 @@ def test_unbatched(pooling, layout):
     assert indices is None or torch.equal(indices, wanted_indices)
     torch.testing.assert_close(grad_input, pooling.backward(wanted, input.contiguous(), wanted_indices))
     assert grad_input.stride() == pooling.backward(output, input, indices).stride()
+    assert poolgrad.torch.stats() == {pooling.forward_name: (1, 0), pooling.backward_name: (1, 0)}
 
 
 @each_pooling
@@ -175,10 +176,20 @@ def random_strides(n_axes):
     return torch.zeros(n_elements).as_strided(shape, strides)
 
 
+@pytest.mark.parametrize("strides", [(1, 1, 1, 1), (5, 5, 5, 5), (1, 1, 9, 9), (2, 1, 1, 1), (1, 3, 1, 1)])
+def test_formats_that_strides_leave_open(strides):
+    image = torch.zeros(100).as_strided((3, 1, 1, 1), strides)
+    wanted, _ = aten.max_pool2d_with_indices(image, 1)
+    assert _layout.empty_as(image, _layout.by_strides_2d(image)).stride() == wanted.stride()
+    volume = torch.zeros(100).as_strided((3, 1, 1, 1, 1), (*strides, strides[-1]))
+    wanted, _ = aten.max_pool3d_with_indices(volume, 1)
+    assert _layout.empty_as(volume, _layout.by_strides_3d(volume)).stride() == wanted.stride()
+
+
 def test_formats_are_those_of_pytorch():
     random.seed(0)
     n_unbatched = 0
-    for _ in range(3000):
+    for _ in range(1000):
         volume, image = random_strides(5), random_strides(4)
         format = _layout.by_strides_3d(volume)
         wanted, indices = aten.max_pool3d_with_indices(volume, 1)
@@ -199,7 +210,7 @@ def test_formats_are_those_of_pytorch():
         assert _layout.empty_as(image, format).stride() == wanted.stride()
         assert _layout.empty(image.shape, format, image).stride() == wanted.stride()
         n_unbatched += 1
-    assert n_unbatched > 1000
+    assert n_unbatched > 300
 
 
 @each_pooling

@@ -78,10 +78,10 @@ class Pooling:
 POOLINGS = [
     Pooling("max_pool", 2, (3, 3), (2, 2), (1, 1)),
     Pooling("max_pool", 2, (2, 3)),
-    Pooling("max_pool", 2, (3, 2), (1, 2), (1, 0), (1, 2), True),
+    Pooling("max_pool", 2, (3, 2), (1, 2), (1, 0), (2, 1), True),
     Pooling("max_pool", 3, (3, 3, 3), (2, 2, 2), (1, 1, 1)),
     Pooling("max_pool", 3, (2, 2, 2)),
-    Pooling("max_pool", 3, (2, 3, 2), (1, 2, 2), (1, 0, 1), (2, 1, 1), True),
+    Pooling("max_pool", 3, (2, 3, 3), (1, 2, 2), (1, 0, 0), (2, 1, 1), True),
     Pooling("adaptive_max_pool", 2, (3, 2)),
     Pooling("adaptive_max_pool", 3, (2, 3, 4)),
     Pooling("adaptive_avg_pool", 2, (3, 2)),
