@@ -9,6 +9,7 @@ import sys
 import threading
 import tracemalloc
 import warnings
+import weakref
 
 import pytest
 from torch_support import POOLINGS, aten, passed_on, poolgrad, taken, torch, values
@@ -189,6 +190,16 @@ def test_turning_it_on_and_off_leaks_nothing(monkeypatch):
         tracemalloc.stop()
     # The handles of one cycle's kernels are some thousand bytes; PyTorch's own registration keeps a hundred or two.
     assert after - before < 100 * 1000
+
+
+def test_kernels_outlive_their_registration():
+    """Another thread may have found one, and be about to call it."""
+    with poolgrad.torch.enabled():
+        registration = weakref.ref(_replacement._state.registration)
+        handle = _replacement._state.registration.handles[0]
+    gc.collect()
+    assert registration() is None
+    assert any(kept is handle for _, handles in _replacement._state.retired for kept in handles)
 
 
 def test_calls_leak_nothing():
