@@ -47,7 +47,7 @@ pub(crate) fn describe<'py>(
     array: Any<'_, 'py>,
 ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>, &'static str)> {
     let tensor = Request::new(array, Argument::Input, Access::Read)?.read()?;
-    let TensorDesc { dtype, layout } = tensor.desc();
+    let TensorDesc { dtype, layout } = *tensor.desc();
     let py = array.py();
     Ok((PyTuple::new(py, layout.shape().iter())?, PyTuple::new(py, layout.strides().iter())?, name(dtype)))
 }
