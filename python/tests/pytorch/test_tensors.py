@@ -37,6 +37,11 @@ def laid_out(values: Any, layout: str) -> Any:
     return values.contiguous()
 
 
+def plainly(values: Any) -> Any:
+    """The same in row-major order, for PyTorch, which refuses some layouts."""
+    return values.clone(memory_format=torch.contiguous_format)
+
+
 def tensor(case: Case, shape: tuple[int, ...], layout: str) -> Any:
     generator = torch.Generator().manual_seed(case.seed)
     return laid_out(torch.randint(-5, 6, shape, generator=generator).to(DTYPES[case.dtype]), layout)
@@ -61,14 +66,14 @@ def test_max_pool(data: st.DataObject, case: Case, layout: str, other: str) -> N
     if 0 in case.shape:
         return
     input = tensor(case, case.shape, layout)
-    plain = input.clone(memory_format=torch.contiguous_format).float().requires_grad_()
+    plain = plainly(input).float().requires_grad_()
     arguments = (window, step, border, dilation, ceil_mode)
     wanted, places = torchs("max_pool", case.n_spatial)(plain, *arguments, return_indices=True)
     output, indices = ours("max_pool", case.n_spatial)(input, *arguments, return_indices=True)
     assert same(output, wanted.detach().to(input.dtype))
     assert same(indices, places)
     grad_output = tensor(case, tuple(wanted.shape), other)
-    wanted.backward(grad_output.float())
+    wanted.backward(plainly(grad_output).float())
     backward = ours("max_pool", case.n_spatial, "_with_indices_backward")
     places = laid_out(places.to(getattr(torch, case.index_type)), other)
     assert same(backward(grad_output, input, *arguments, places), plain.grad.to(input.dtype))
@@ -85,13 +90,13 @@ def test_adaptive_pools(data: st.DataObject, case: Case, layout: str, other: str
         return
     input = tensor(case, case.shape, layout)
     for name in ("adaptive_max_pool", "adaptive_avg_pool"):
-        plain = input.clone(memory_format=torch.contiguous_format).double().requires_grad_()
+        plain = plainly(input).double().requires_grad_()
         is_max = name == "adaptive_max_pool"
         options = {"return_indices": True} if is_max else {}
         wanted, *places = as_tuple(torchs(name, case.n_spatial)(plain, output_size, **options))
         output, *indices = as_tuple(ours(name, case.n_spatial)(input, output_size, **options))
         grad_output = tensor(case, tuple(wanted.shape), other).sign()
-        wanted.backward(grad_output.double())
+        wanted.backward(plainly(grad_output).double())
         slope = ours(name, case.n_spatial, "_backward")(grad_output, input, *indices)
         if is_max:
             assert same(output, wanted.detach().to(input.dtype))
