@@ -22,12 +22,12 @@ fn output_shape<'py>(spec: &Spec, input_shape: Any<'_, 'py>) -> PyResult<Bound<'
 pub(crate) fn max_pool_shape<'py>(
     input_shape: Any<'_, 'py>,
     kernel_size: Any<'_, 'py>,
-    stride: Any<'_, 'py>,
+    stride: Option<Any<'_, 'py>>,
     padding: Any<'_, 'py>,
     dilation: Any<'_, 'py>,
     ceil_mode: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let spec = max([kernel_size, stride, padding, dilation], ceil_mode)?.spec(Direction::Forward);
+    let spec = max(kernel_size, [stride, Some(padding), Some(dilation)], ceil_mode)?.spec(Direction::Forward);
     output_shape(&spec, input_shape)
 }
 

@@ -252,3 +252,18 @@ def test_memory_that_moves_between_two_arguments_is_read_where_it_is() -> None:
 
     poolgrad.max_pool1d(input, 2, out=Meddling())
     assert output.tolist() == [[5.0] * 4]
+
+
+# Oracle: the values after; a number's code runs before any tensor is read, so what it moves is read where it is.
+@pytest.mark.parametrize("parameter", ["stride", "padding", "dilation", "threads"])
+def test_memory_that_a_number_moves_is_read_where_it_is(parameter: str) -> None:
+    input, output = torch.ones(1, 8), torch.zeros(1, 4)
+
+    class Meddling:
+        def __index__(self) -> int:
+            input.set_(torch.full((1, 8), 5.0))
+            return {"stride": 2, "padding": 0, "dilation": 1, "threads": 1}[parameter]
+
+    options = {"stride": 2, parameter: Meddling()}
+    poolgrad.max_pool1d(input, 2, out=output, **options)
+    assert output.tolist() == [[5.0] * 4]
