@@ -65,7 +65,8 @@ fn plan(python: &str, torch: Option<&str>, in_ci: bool) -> Vec<Step> {
         None => environment("PyTorch environment", python, &[WITH_TORCH]),
     };
     steps.push(made);
-    let wheel = ["poolgrad", "--no-deps", "--no-index"];
+    // The interpreter that is shared may have the package already, in another version.
+    let wheel = ["poolgrad", "--no-deps", "--no-index", "--ignore-installed"];
     steps.push(pip("wheel beside PyTorch", WITH_TORCH, "install --find-links", &[&[WHEELS], &wheel[..]].concat()));
     let tools = ["python/tests/requirements.txt", "--requirement", "python/tests/pytorch/requirements.txt"];
     // An interpreter that has PyTorch keeps the version it has.

@@ -11,15 +11,18 @@ pub(crate) type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// A max pooling over as many axes as `kernel_size` has numbers.
 pub(crate) fn max(
-    [kernel_size, stride, padding, dilation]: [Any<'_, '_>; 4],
+    kernel_size: Any<'_, '_>,
+    [stride, padding, dilation]: [Option<Any<'_, '_>>; 3],
     ceil_mode: bool,
 ) -> PyResult<MaxPool> {
+    let or =
+        |value: Option<Any<'_, '_>>, argument, default| value.map_or(Ok(default), |value| sizes(value, argument));
     let kernel_size = sizes(kernel_size, Argument::KernelSize)?;
-    let stride = if stride.is_none() { Sizes::default() } else { sizes(stride, Argument::Stride)? };
     Ok(MaxPool::new(kernel_size.len(), kernel_size)
-        .stride(stride)
-        .padding(sizes(padding, Argument::Padding)?)
-        .dilation(sizes(dilation, Argument::Dilation)?)
+        // No stride is that of windows that touch.
+        .stride(or(stride, Argument::Stride, Sizes::default())?)
+        .padding(or(padding, Argument::Padding, Sizes::from(0))?)
+        .dilation(or(dilation, Argument::Dilation, Sizes::from(1))?)
         .ceil_mode(ceil_mode))
 }
 

@@ -1,8 +1,6 @@
 //! `poolgrad.Plan`: an operation that is checked and chosen once, and run as often as one likes.
 
-use poolgrad::{
-    AdaptiveAvgPool, AdaptiveMaxPool, Argument, BadIndices, Direction, Isa, MaxPool, PlanOptions, Sizes, Spec,
-};
+use poolgrad::{AdaptiveAvgPool, AdaptiveMaxPool, Argument, BadIndices, Direction, Isa, PlanOptions, Spec};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -10,7 +8,7 @@ use pyo3::types::PyTuple;
 use crate::arguments::{n_spatial as axis_count, sizes, threads as thread_limit};
 use crate::call::{self, Tensors};
 use crate::error::exception;
-use crate::operands::{Any, output_size as size_of_output, pooled, scattered, spread};
+use crate::operands::{Any, max, output_size as size_of_output, pooled, scattered, spread};
 
 /// An operation that is checked and chosen once, and run as often as one likes.
 ///
@@ -170,16 +168,8 @@ pub(crate) fn plan(
         let n_axes = || axis_count(n_spatial.ok_or_else(|| missing("n_spatial"))?);
         let wanted = || sizes(output_size.ok_or_else(|| missing("output_size"))?, Argument::OutputSize);
         let max = |direction| -> PyResult<Spec> {
-            let kernel_size = sizes(kernel_size.ok_or_else(|| missing("kernel_size"))?, Argument::KernelSize)?;
-            let or = |value: Option<Any<'_, '_>>, argument, default| {
-                value.map_or(Ok(default), |value| sizes(value, argument))
-            };
-            Ok(MaxPool::new(kernel_size.len(), kernel_size)
-                .stride(or(stride, Argument::Stride, Sizes::default())?)
-                .padding(or(padding, Argument::Padding, Sizes::from(0))?)
-                .dilation(or(dilation, Argument::Dilation, Sizes::from(1))?)
-                .ceil_mode(ceil_mode)
-                .spec(direction))
+            let kernel_size = kernel_size.ok_or_else(|| missing("kernel_size"))?;
+            Ok(max(kernel_size, [stride, padding, dilation], ceil_mode)?.spec(direction))
         };
         Ok(match operation {
             Operation::MaxPool => max(Direction::Forward)?,

@@ -22,12 +22,12 @@ fn output_shape<'py>(spec: &Spec, input_shape: Any<'_, 'py>) -> PyResult<Bound<'
 pub(crate) fn max_pool_shape<'py>(
     input_shape: Any<'_, 'py>,
     kernel_size: Any<'_, 'py>,
-    stride: Any<'_, 'py>,
+    stride: Option<Any<'_, 'py>>,
     padding: Any<'_, 'py>,
     dilation: Any<'_, 'py>,
     ceil_mode: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let spec = max([kernel_size, stride, padding, dilation], ceil_mode)?.spec(Direction::Forward);
+    let spec = max(kernel_size, [stride, Some(padding), Some(dilation)], ceil_mode)?.spec(Direction::Forward);
     output_shape(&spec, input_shape)
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn describe<'py>(
     array: Any<'_, 'py>,
 ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>, &'static str)> {
     let tensor = Request::new(array, Argument::Input, Access::Read)?.read()?;
-    let TensorDesc { dtype, layout } = tensor.desc();
+    let TensorDesc { dtype, layout } = *tensor.desc();
     let py = array.py();
     Ok((PyTuple::new(py, layout.shape().iter())?, PyTuple::new(py, layout.strides().iter())?, name(dtype)))
 }

@@ -37,6 +37,11 @@ def laid_out(values: Any, layout: str) -> Any:
     return values.contiguous()
 
 
+def plainly(values: Any) -> Any:
+    """The same in row-major order, for PyTorch, which refuses some layouts."""
+    return values.clone(memory_format=torch.contiguous_format)
+
+
 def tensor(case: Case, shape: tuple[int, ...], layout: str) -> Any:
     generator = torch.Generator().manual_seed(case.seed)
     return laid_out(torch.randint(-5, 6, shape, generator=generator).to(DTYPES[case.dtype]), layout)
@@ -61,14 +66,14 @@ def test_max_pool(data: st.DataObject, case: Case, layout: str, other: str) -> N
     if 0 in case.shape:
         return
     input = tensor(case, case.shape, layout)
-    plain = input.clone(memory_format=torch.contiguous_format).float().requires_grad_()
+    plain = plainly(input).float().requires_grad_()
     arguments = (window, step, border, dilation, ceil_mode)
     wanted, places = torchs("max_pool", case.n_spatial)(plain, *arguments, return_indices=True)
     output, indices = ours("max_pool", case.n_spatial)(input, *arguments, return_indices=True)
     assert same(output, wanted.detach().to(input.dtype))
     assert same(indices, places)
     grad_output = tensor(case, tuple(wanted.shape), other)
-    wanted.backward(grad_output.float())
+    wanted.backward(plainly(grad_output).float())
     backward = ours("max_pool", case.n_spatial, "_with_indices_backward")
     places = laid_out(places.to(getattr(torch, case.index_type)), other)
     assert same(backward(grad_output, input, *arguments, places), plain.grad.to(input.dtype))
@@ -85,13 +90,13 @@ def test_adaptive_pools(data: st.DataObject, case: Case, layout: str, other: str
         return
     input = tensor(case, case.shape, layout)
     for name in ("adaptive_max_pool", "adaptive_avg_pool"):
-        plain = input.clone(memory_format=torch.contiguous_format).double().requires_grad_()
+        plain = plainly(input).double().requires_grad_()
         is_max = name == "adaptive_max_pool"
         options = {"return_indices": True} if is_max else {}
         wanted, *places = as_tuple(torchs(name, case.n_spatial)(plain, output_size, **options))
         output, *indices = as_tuple(ours(name, case.n_spatial)(input, output_size, **options))
         grad_output = tensor(case, tuple(wanted.shape), other).sign()
-        wanted.backward(grad_output.double())
+        wanted.backward(plainly(grad_output).double())
         slope = ours(name, case.n_spatial, "_backward")(grad_output, input, *indices)
         if is_max:
             assert same(output, wanted.detach().to(input.dtype))
@@ -246,4 +251,19 @@ def test_memory_that_moves_between_two_arguments_is_read_where_it_is() -> None:
             return output.__dlpack__(**options)
 
     poolgrad.max_pool1d(input, 2, out=Meddling())
+    assert output.tolist() == [[5.0] * 4]
+
+
+# Oracle: the values after; a number's code runs before any tensor is read, so what it moves is read where it is.
+@pytest.mark.parametrize("parameter", ["stride", "padding", "dilation", "threads"])
+def test_memory_that_a_number_moves_is_read_where_it_is(parameter: str) -> None:
+    input, output = torch.ones(1, 8), torch.zeros(1, 4)
+
+    class Meddling:
+        def __index__(self) -> int:
+            input.set_(torch.full((1, 8), 5.0))
+            return {"stride": 2, "padding": 0, "dilation": 1, "threads": 1}[parameter]
+
+    options = {"stride": 2, parameter: Meddling()}
+    poolgrad.max_pool1d(input, 2, out=output, **options)
     assert output.tolist() == [[5.0] * 4]

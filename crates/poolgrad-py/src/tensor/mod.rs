@@ -59,6 +59,16 @@ enum Hold<'a, 'py> {
     Managed { _managed: dlpack::Managed },
 }
 
+impl Place {
+    /// Refuses a tensor without memory; libraries mark such, as PyTorch's fake ones, by an address of zero.
+    fn check(&self, subject: Subject) -> PyResult<()> {
+        if self.origin.is_null() && !self.desc.layout.is_empty() {
+            return Err(subject.wrong("has no memory"));
+        }
+        Ok(())
+    }
+}
+
 impl<'a, 'py> Request<'a, 'py> {
     /// A request for the tensor that `object` is.
     ///
@@ -93,7 +103,8 @@ impl<'a, 'py> Request<'a, 'py> {
             Kind::Exchange(api, _) => dlpack::exchange(api, object, subject)?,
             Kind::Protocol | Kind::Other => dlpack::protocol(object, subject)?,
         };
-        Tensor { place, subject, hold }.checked()
+        place.check(subject)?;
+        Ok(Tensor { place, subject, hold })
     }
 }
 
@@ -110,29 +121,22 @@ impl Tensor<'_, '_> {
     pub(crate) fn hold(&mut self) -> PyResult<()> {
         if let Hold::Borrowed(api, object) = self.hold {
             let (place, hold) = dlpack::exchange(api, object, self.subject)?;
-            *self = Tensor { place, subject: self.subject, hold }.checked()?;
+            place.check(self.subject)?;
+            (self.place, self.hold) = (place, hold);
         }
         Ok(())
     }
 
-    /// Refuses a tensor without memory; libraries mark such, as PyTorch's fake ones, by an address of zero.
-    fn checked(self) -> PyResult<Self> {
-        if self.place.origin.is_null() && !self.place.desc.layout.is_empty() {
-            return Err(self.subject.wrong("has no memory"));
-        }
-        Ok(self)
-    }
-
     /// The element type and layout.
-    pub(crate) fn desc(&self) -> TensorDesc {
-        self.place.desc
+    pub(crate) fn desc(&self) -> &TensorDesc {
+        &self.place.desc
     }
 
     /// The tensor, to read.
     pub(crate) fn view(&self) -> TensorView<'_> {
         let Place { origin, desc } = self.place;
         // SAFETY: the array library described this memory, and promises by its protocol that it stays as long as
-        // `hold`, which outlives the view; `checked` has refused addresses of nothing. What is only borrowed stays
+        // `hold`, which outlives the view; `Place::check` has refused addresses of nothing. What is only borrowed stays
         // until something else runs, and `call` lets nothing run before it has asked for a hold.
         unsafe { TensorView::from_raw_parts(origin.cast_const(), desc.dtype, desc.layout) }
     }
