@@ -1,7 +1,7 @@
 """Training steps of a small 3-D U-Net, with and without `poolgrad.torch.enable()`: the same losses, in less time.
 
     python examples/unet3d.py
-    python examples/unet3d.py --steps 50 --channels 16 --json
+    python examples/unet3d.py --steps 50 --channels 8 --json
 
 The network learns to tell brain from background in crops of the MRI scan in data/. Two copies of it take the same steps
 on the same crops, in turns, one with PyTorch's own CPU poolings and one with this library's. The only line that differs
@@ -31,34 +31,26 @@ VOLUME = pathlib.Path(__file__).parent.parent / "data" / "brain_epi_f16.npy"
 
 
 class UNet(nn.Module):
-    """Three levels; max pooling on the way down, and averages of the whole crop as context at the bottom."""
+    """Three levels, with max pooling on the way down, and averages of whole regions as context at the bottom."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.top = self.block(1, channels)
-        self.middle = self.block(channels, 2 * channels)
-        self.bottom = self.block(2 * channels, 2 * channels)
+        self.top = nn.Conv3d(1, channels, 3, padding=1)
+        self.middle = nn.Conv3d(channels, 2 * channels, 3, padding=1)
+        self.bottom = nn.Conv3d(2 * channels, 2 * channels, 3, padding=1)
         self.context = nn.Conv3d(2 * channels, 2 * channels, 1)
-        self.up_middle = self.block(4 * channels, channels)
-        self.up_top = self.block(2 * channels, channels)
-        self.out = nn.Conv3d(channels, 1, 1)
-
-    @staticmethod
-    def block(n_inputs: int, n_outputs: int) -> nn.Module:
-        """A convolution that keeps the size."""
-        norm = nn.GroupNorm(min(4, n_outputs), n_outputs)
-        return nn.Sequential(nn.Conv3d(n_inputs, n_outputs, 3, padding=1), norm, nn.ReLU())
+        self.up = nn.Conv3d(4 * channels, channels, 3, padding=1)
+        self.out = nn.ConvTranspose3d(channels, 1, 2, stride=2)
 
     def forward(self, input: Tensor) -> Tensor:
         """The log-odds of brain for each voxel."""
-        top = self.top(input)
-        middle = self.middle(functional.max_pool3d(top, 3, 2, 1))
-        bottom = self.bottom(functional.max_pool3d(middle, 3, 2, 1))
-        context = functional.adaptive_avg_pool3d(bottom, (1, 2, 2))
-        bottom = bottom + functional.interpolate(self.context(context), bottom.shape[2:])
-        middle = self.up_middle(torch.cat([middle, functional.interpolate(bottom, middle.shape[2:])], 1))
-        top = self.up_top(torch.cat([top, functional.interpolate(middle, top.shape[2:])], 1))
-        output: Tensor = self.out(top)
+        top = self.top(input).relu()
+        middle = self.middle(functional.max_pool3d(top, 3, 2, 1)).relu()
+        bottom = self.bottom(functional.max_pool3d(middle, 3, 2, 1)).relu()
+        context = self.context(functional.adaptive_avg_pool3d(bottom, (3, 5, 5)))
+        bottom = bottom + functional.interpolate(context, bottom.shape[2:])
+        up = self.up(torch.cat([middle, functional.interpolate(bottom, middle.shape[2:])], 1)).relu()
+        output: Tensor = self.out(up)
         return output
 
 
@@ -85,7 +77,7 @@ class Training:
 
     def __init__(self, net: nn.Module, kernels: contextlib.AbstractContextManager[None]) -> None:
         self.net, self.kernels = net, kernels
-        self.optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+        self.optimizer = torch.optim.SGD(net.parameters(), lr=0.02, momentum=0.9)
         self.losses: list[float] = []
         self.seconds: list[float] = []
 
@@ -170,7 +162,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=20, help="steps of each training (default: %(default)s)")
     parser.add_argument("--batch", type=int, default=2, help="crops per step (default: %(default)s)")
     parser.add_argument("--size", type=int, default=64, help="edge of a crop in voxels (default: %(default)s)")
-    parser.add_argument("--channels", type=int, default=8, help="channels of the first level (default: %(default)s)")
+    parser.add_argument("--channels", type=int, default=16, help="channels of the first level (default: %(default)s)")
     parser.add_argument("--channels-last", action="store_true", help="keep volumes in channels-last order")
     parser.add_argument("--threads", type=int, help="threads of PyTorch and of this library (default: PyTorch's)")
     parser.add_argument("--seed", type=int, default=0, help="of the weights and the crops (default: %(default)s)")
@@ -178,8 +170,8 @@ def parse() -> argparse.Namespace:
     arguments = parser.parse_args()
     if min(arguments.steps, arguments.batch, arguments.channels) < 1:
         parser.error("--steps, --batch and --channels must be at least 1")
-    if not 8 <= arguments.size <= 96:
-        parser.error("--size must be from 8 to 96")
+    if not 8 <= arguments.size <= 96 or arguments.size % 4:
+        parser.error("--size must be a multiple of 4 from 8 to 96")
     return arguments
 
 
