@@ -36,10 +36,10 @@ class UNet(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.top = nn.Conv3d(1, channels, 3, padding=1)
-        self.middle = nn.Conv3d(channels, 2 * channels, 3, padding=1)
-        self.bottom = nn.Conv3d(2 * channels, 2 * channels, 3, padding=1)
+        self.middle = nn.Conv3d(channels, channels, 3, padding=1)
+        self.bottom = nn.Conv3d(channels, 2 * channels, 3, padding=1)
         self.context = nn.Conv3d(2 * channels, 2 * channels, 1)
-        self.up = nn.Conv3d(4 * channels, channels, 3, padding=1)
+        self.up = nn.Conv3d(3 * channels, channels, 1)
         self.out = nn.ConvTranspose3d(channels, 1, 2, stride=2)
 
     def forward(self, input: Tensor) -> Tensor:
