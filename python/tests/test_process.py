@@ -98,6 +98,20 @@ def test_threads_is_a_limit() -> None:
     assert small.threads == 1
 
 
+# Oracle: the limits themselves, on a pool that is larger than this machine.
+def test_threads_is_a_limit_on_a_large_pool() -> None:
+    program = """
+import numpy as np, poolgrad
+input, output = np.zeros((4, 16, 64, 64), np.float32), np.empty((4, 16, 32, 32), np.float32)
+print(*(poolgrad.plan("max_pool", input, output, kernel_size=(2, 2), threads=n).threads for n in (0, 1, 2, 3, 9)))
+"""
+    environment = os.environ | {"RAYON_NUM_THREADS": "5"}
+    environment.pop("POOLGRAD_NUM_THREADS", None)
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=environment)
+    assert run.stdout.split() == ["5", "1", "2", "3", "5"]
+
+
 def _in_child(connection: Any) -> None:
     output = poolgrad.max_pool2d(large(), 3, 2, 1)
     plan = poolgrad.plan("max_pool", large(), output, kernel_size=(3, 3), stride=2, padding=1)
