@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -96,6 +98,20 @@ def test_threads_is_a_limit() -> None:
     assert small.threads == 1
 
 
+# Oracle: the limits themselves, on a pool that is larger than this machine.
+def test_threads_is_a_limit_on_a_large_pool() -> None:
+    program = """
+import numpy as np, poolgrad
+input, output = np.zeros((4, 16, 64, 64), np.float32), np.empty((4, 16, 32, 32), np.float32)
+print(*(poolgrad.plan("max_pool", input, output, kernel_size=(2, 2), threads=n).threads for n in (0, 1, 2, 3, 9)))
+"""
+    environment = os.environ | {"RAYON_NUM_THREADS": "5"}
+    environment.pop("POOLGRAD_NUM_THREADS", None)
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=environment)
+    assert run.stdout.split() == ["5", "1", "2", "3", "5"]
+
+
 def _in_child(connection: Any) -> None:
     output = poolgrad.max_pool2d(large(), 3, 2, 1)
     plan = poolgrad.plan("max_pool", large(), output, kernel_size=(3, 3), stride=2, padding=1)
@@ -113,9 +129,13 @@ def test_a_forked_child_computes() -> None:
         here, there = context.Pipe()
         child = context.Process(target=_in_child, args=(there,))
         child.start()
-        assert here.poll(60), "the child hangs"
-        total, threads = here.recv()
-        child.join(60)
+        try:
+            assert here.poll(60), "the child hangs"
+            total, threads = here.recv()
+            child.join(60)
+        finally:
+            # Python waits for its children when it ends.
+            child.kill()
         assert total == wanted
         assert threads == poolgrad.info()["threads"]
 
@@ -174,8 +194,17 @@ def test_programs_end(name: str) -> None:
             poolgrad.max_pool2d_with_indices_backward(output, input, 3, 2, 1, 1, False, indices)
     """
     program = textwrap.dedent(head) + textwrap.dedent(PROGRAMS[name])
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
-    assert run.returncode == 0, run.stderr
+    # A session of its own, so that the forks of one that hangs can be ended with it.
+    with tempfile.TemporaryFile("w+") as said:
+        child = subprocess.Popen([sys.executable, "-c", program], stderr=said, start_new_session=True)
+        try:
+            status = child.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            pytest.fail("the program hangs")
+        said.seek(0)
+        assert status == 0, said.read()
 
 
 # Oracle: the counts before.

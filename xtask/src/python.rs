@@ -51,6 +51,13 @@ fn plan(python: &str, torch: Option<&str>, in_ci: bool) -> Vec<Step> {
             .with("MATURIN_PEP517_ARGS", "--profile dev"),
         pip("Python wheel installed", CLEAN, "install --no-deps --no-index --find-links", &[WHEELS, "poolgrad"]),
         pip("Python test tools", CLEAN, "install --requirement", &["python/tests/requirements.txt"]),
+        module("Python lints", CLEAN, "ruff check --quiet .", "mend the lines above"),
+        module(
+            "Python format",
+            CLEAN,
+            "ruff format --check --quiet .",
+            "run `target/python/clean/bin/ruff format .`",
+        ),
         module("Python tests", CLEAN, "pytest -q -rs", tests),
     ];
     let name = "Python tests with PyTorch";
@@ -72,6 +79,7 @@ fn plan(python: &str, torch: Option<&str>, in_ci: bool) -> Vec<Step> {
     // An interpreter that has PyTorch keeps the version it has.
     let packages = if torch.is_some() { tools.to_vec() } else { [&tools[..], &["torch>=2.4"]].concat() };
     steps.push(pip("test tools beside PyTorch", WITH_TORCH, "install --requirement", &packages));
+    steps.push(module("Python types", WITH_TORCH, "mypy", "mend the lines above"));
     let tests = "repeat one test with `target/python/torch/bin/python -m pytest -k NAME`";
     steps.push(module(name, WITH_TORCH, "pytest -q -rs python/tests/pytorch", tests));
     steps
@@ -124,11 +132,13 @@ mod tests {
                 "Python wheel",
                 "Python wheel installed",
                 "Python test tools",
+                "Python lints",
+                "Python format",
                 "Python tests",
                 "Python tests with PyTorch",
             ]
         );
-        assert!(without[5].reason.is_some(), "PyTorch's tests are skipped in words");
+        assert!(without[7].reason.is_some(), "PyTorch's tests are skipped in words");
         let (in_ci, by_name) = (plan("python3", None, true), plan("python3", Some("/opt/torch/python"), false));
         let last = |steps: &[Step]| steps[steps.len() - 1].command.last().cloned();
         for steps in [&in_ci, &by_name] {
