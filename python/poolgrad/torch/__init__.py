@@ -12,7 +12,7 @@ except ImportError as error:
 
 if not hasattr(_torch.library, "get_kernel"):
     raise ImportError(
-        f"poolgrad.torch needs a PyTorch that has torch.library.get_kernel (2.10 and later), got {_torch.__version__}"
+        f"poolgrad.torch needs a PyTorch that has torch.library.get_kernel, as 2.15 does, got {_torch.__version__}"
     )
 
 from . import functional

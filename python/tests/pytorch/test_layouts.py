@@ -135,6 +135,23 @@ def test_outputs_of_other_sizes_are_resized_by_pytorch(pooling):
             torch.testing.assert_close(one, other)
 
 
+@pytest.mark.parametrize("pooling", [p for p in POOLINGS if p.has_indices], ids=repr)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_nan_infinities_and_ties_are_chosen_as_pytorch_does(pooling, dtype):
+    input = values(shape_of(pooling), dtype)
+    chosen = torch.rand(input.shape)
+    input[chosen < 0.1] = torch.nan
+    input[chosen > 0.9] = torch.inf
+    input[(chosen > 0.3) & (chosen < 0.7)] = -torch.inf
+    wanted, wanted_indices = pooling.forward(input)
+    with poolgrad.torch.enabled("always"):
+        output, indices = pooling.forward(input)
+    assert torch.equal(output.isnan(), wanted.isnan())
+    assert torch.equal(output.nan_to_num(7.0), wanted.nan_to_num(7.0))
+    assert torch.equal(indices, wanted_indices)
+    assert taken(pooling.forward_name) == 1
+
+
 def test_channels_last_3d_volumes():
     """Whole training steps in channels-last order give what contiguous ones give."""
     functional = torch.nn.functional
