@@ -43,7 +43,10 @@ def _define(name: str, signature: str, compute: Callable[..., Any], fake: Callab
     torch.library.register_fake(f"poolgrad::{name}", fake, lib=library)
 
 
-def _check_pooled(input: Tensor, n_axes: int) -> None:
+def _check(input: Tensor, name: str, sizes: Sequence[int], n_axes: int) -> None:
+    """Raises for what the compiled module would take for a pooling over another number of axes."""
+    if len(sizes) != n_axes:
+        raise ValueError(f"{name} must have {n_axes} numbers, got {len(sizes)}")
     if input.dim() not in (n_axes + 1, n_axes + 2):
         raise ValueError(f"input must have {n_axes + 1} or {n_axes + 2} axes, got {input.dim()}")
 
@@ -51,7 +54,6 @@ def _check_pooled(input: Tensor, n_axes: int) -> None:
 def _empty_max(input: Tensor, size: Sequence[int], index_dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Output and indices of a max pooling to `size`."""
     n_axes = len(size)
-    _check_pooled(input, n_axes)
     shape, format = [*input.shape[:-n_axes], *size], _format(input, n_axes)
     return empty(shape, format, input), empty(shape, format, input, index_dtype)
 
@@ -114,7 +116,9 @@ def _register_max_pool(n: int) -> None:
         ceil_mode: bool,
         index_dtype: torch.dtype,
     ) -> tuple[Tensor, Tensor]:
-        output, indices = fake_forward(input, kernel_size, stride, padding, dilation, ceil_mode, index_dtype)
+        _check(input, "kernel_size", kernel_size, n)
+        shape = _core.max_pool_shape(input.shape, kernel_size, stride, padding, dilation, ceil_mode)
+        output, indices = _empty_max(input, shape[-n:], index_dtype)
         _core.max_pool(input, output, indices, kernel_size, stride, padding, dilation, ceil_mode, n_threads())
         return output, indices
 
@@ -127,7 +131,7 @@ def _register_max_pool(n: int) -> None:
         ceil_mode: bool,
         index_dtype: torch.dtype,
     ) -> tuple[Tensor, Tensor]:
-        _check_pooled(input, n)
+        _check(input, "kernel_size", kernel_size, n)
         size = max_pool_size(input.shape[-n:], kernel_size, stride, padding, dilation, ceil_mode)
         return _empty_max(input, size, index_dtype)
 
@@ -157,11 +161,12 @@ def _register_adaptive_max_pool(n: int) -> None:
     name = f"adaptive_max_pool{n}d"
 
     def forward(input: Tensor, output_size: Sequence[int], index_dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        output, indices = _empty_max(input, output_size, index_dtype)
+        output, indices = fake_forward(input, output_size, index_dtype)
         _core.adaptive_max_pool(input, output, indices, output_size, n_threads())
         return output, indices
 
     def fake_forward(input: Tensor, output_size: Sequence[int], index_dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        _check(input, "output_size", output_size, n)
         return _empty_max(input, output_size, index_dtype)
 
     def backward(grad_output: Tensor, indices: Tensor, input_size: Sequence[int]) -> Tensor:
@@ -215,7 +220,7 @@ def _register_adaptive_avg_pool(n: int) -> None:
     qualified = f"poolgrad::{name}"
 
     def fake_forward(input: Tensor, output_size: Sequence[int]) -> Tensor:
-        _check_pooled(input, n)
+        _check(input, "output_size", output_size, n)
         return empty([*input.shape[:-n], *output_size], _format(input, n), input)
 
     def forward(input: Tensor, output_size: Sequence[int]) -> Tensor:

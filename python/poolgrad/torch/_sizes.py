@@ -1,4 +1,7 @@
-"""The spatial sizes that a max pooling makes of its input's."""
+"""The spatial sizes that a max pooling makes of its input's, which may be symbols.
+
+When `torch.compile` and `torch.export` trace a model, sizes are expressions that the compiled module cannot read.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ def max_pool_size(
     """`floor((input + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1` for each axis.
 
     With `ceil` for `floor` in ceil mode, less one if the last window would then start behind the input and its left
-    padding. An empty `stride` means `kernel_size`; a parameter may hold one number for all axes. The sizes only serve
-    to allocate, so they are no larger than a legal pooling has them; what is legal is decided by its plan.
+    padding. An empty `stride` means `kernel_size`; a parameter may hold one number for all axes. What else
+    is legal is decided by the plan, when the model runs.
 
     Raises `ValueError` for parameters that no pooling has, and where there is no window.
     """

@@ -215,6 +215,18 @@ def test_refusals_name_the_argument():
             call()
 
 
+def test_operators_hold_to_their_number_of_axes():
+    """Two numbers would make a 2-D pooling of a volume without a batch."""
+    operators, volume = torch.ops.poolgrad, torch.randn(2, 4, 4, 4)
+    for call in (
+        lambda: operators.max_pool3d(volume, [2, 2], [2, 2], [0, 0], [1, 1], False, torch.int64),
+        lambda: operators.adaptive_max_pool3d(volume, [2, 2], torch.int64),
+        lambda: operators.adaptive_avg_pool3d(volume, [2, 2]),
+    ):
+        with pytest.raises(ValueError, match="must have 3 numbers, got 2"):
+            call()
+
+
 def test_bad_indices_are_refused():
     indices = torch.tensor([[[[3, 16]]]])
     with pytest.raises(IndexError, match="16"):

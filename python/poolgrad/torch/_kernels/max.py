@@ -11,7 +11,6 @@ from torch.overrides import has_torch_function_variadic
 from ... import _core
 from .._layout import FormatRule, empty, empty_as
 from .._operator import Operator
-from .._sizes import max_pool_size
 from .common import (
     REFUSALS,
     Kernel,
@@ -27,7 +26,7 @@ from .common import (
 
 def max_pool(format_of: FormatRule, operator: Operator, worth: Worth) -> Kernel:
     """`max_pool{2,3}d_with_indices`."""
-    n_axes, pass_on, core = operator.n_axes, operator.pass_on, _core.max_pool
+    n_axes, pass_on, core, shape_of = operator.n_axes, operator.pass_on, _core.max_pool, _core.max_pool_shape
     zeros, ones = [0] * n_axes, [1] * n_axes
 
     def kernel(
@@ -43,8 +42,7 @@ def max_pool(format_of: FormatRule, operator: Operator, worth: Worth) -> Kernel:
         format = format_of(self)
         if len(kernel_size) == n_axes and takes_input(self) and worth(self, format, kernel_size):
             try:
-                size = max_pool_size(self.shape[-n_axes:], kernel_size, stride, padding, dilation, ceil_mode)
-                shape = [*self.shape[:-n_axes], *size]
+                shape = shape_of(self.shape, kernel_size, stride, padding, dilation, ceil_mode)
                 output, indices = empty(shape, format, self), empty(shape, format, self, int64)
                 core(self, output, indices, kernel_size, stride, padding, dilation, ceil_mode, n_threads())
             except REFUSALS:
