@@ -58,11 +58,10 @@ def test_the_picture_is_drawn(tmp_path: pathlib.Path) -> None:
     assert np.abs(drawn - committed).mean() < 0.02
 
 
-# The sizes are no multiples of the chunks, and the last chunk along one axis is thinner than a window.
-@pytest.mark.parametrize("sizes", [("70", "32"), ("44", "42")])
-def test_the_volume_in_chunks_is_the_same(sizes: tuple[str, str]) -> None:
+# Sizes that are no multiples of the chunks, a last chunk that is thinner than a window, and chunks of an odd size.
+@pytest.mark.parametrize(("depth", "chunk"), [(70, 32), (44, 42), (30, 9)])
+def test_the_volume_in_chunks_is_the_same(depth: int, chunk: int) -> None:
     for module in ("dask.array", "zarr"):
         pytest.importorskip(module, reason=f"{module} is not installed here")
-    depth, chunk = sizes
-    output = example("chunked_volume.py", "--depth", depth, "--chunk", chunk, "--workers", "2", "--check")
-    assert "the same bits as in one piece" in output
+    sizes = ["--depth", str(depth), "--chunk", str(chunk)]
+    assert "the same bits as in one piece" in example("chunked_volume.py", *sizes, "--workers", "2", "--check")
