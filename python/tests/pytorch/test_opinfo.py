@@ -33,11 +33,17 @@ def test_the_operators_are_there():
     assert names | {"max_pool1d", "max_pool2d", "max_pool3d", "max_pool2d_with_indices_backward"} <= set(BY_NAME)
 
 
-def samples(op, dtype, most=30, **options):
+@functools.cache
+def all_samples(name, dtype):
+    """PyTorch makes hundreds of samples of some operators, which takes longer than to compute them."""
+    return list(BY_NAME[name].sample_inputs("cpu", dtype, requires_grad=True))
+
+
+def samples(op, dtype, most=30):
     """Samples of an operator, at most so many, spread over all of them."""
-    all_samples = list(op.sample_inputs("cpu", dtype, **options))
-    assert all_samples
-    return all_samples[:: math.ceil(len(all_samples) / most)]
+    found = all_samples(op.name.removeprefix("nn.functional."), dtype)
+    assert found
+    return found[:: math.ceil(len(found) / most)]
 
 
 def tensors(result):
@@ -81,7 +87,7 @@ def widened(value):
 def test_samples_give_what_pytorch_gives(op, dtype, forward):
     # PyTorch's sums in the half types are rounded again and again, and averages have no canonical order.
     exact = "max" in op.name and dtype in (torch.float32, torch.float64)
-    for sample in samples(op, dtype, requires_grad=True):
+    for sample in samples(op, dtype):
         wanted = reference = results(op, sample)
         if not exact:
             reference = results(op, sample.transform(widened))
@@ -100,7 +106,7 @@ def test_samples_give_what_pytorch_gives(op, dtype, forward):
 @each_op
 @each_forward
 def test_noncontiguous_samples_give_what_contiguous_ones_give(op, forward):
-    for sample in samples(op, torch.float64, requires_grad=True):
+    for sample in samples(op, torch.float64):
         wanted, wanted_gradients = results(op, sample)
         with poolgrad.torch.enabled(forward):
             got, gradients = results(op, sample.noncontiguous())
@@ -135,7 +141,7 @@ def test_gradcheck_and_gradgradcheck(op, forward):
     def first_output(*arguments, **keywords):
         return tensors(op(*arguments, **keywords))[0]
 
-    small = [s for s in samples(op, torch.float64, requires_grad=True) if s.input.numel() > 0]
+    small = [s for s in samples(op, torch.float64) if s.input.numel() > 0]
     small = sorted(small, key=lambda sample: sample.input.numel())[:4]
     with poolgrad.torch.enabled(forward):
         for sample in small:
@@ -162,7 +168,7 @@ def test_fake_tensors_have_the_strides_of_real_ones(op, forward):
     from torch._subclasses import CrossRefFakeMode
 
     with poolgrad.torch.enabled(forward):
-        for sample in samples(op, torch.float32, requires_grad=True):
+        for sample in samples(op, torch.float32):
             with warnings.catch_warnings(), CrossRefFakeMode():
                 warnings.simplefilter("ignore")
                 results(op, sample)
@@ -173,8 +179,10 @@ def test_fake_tensors_have_the_strides_of_real_ones(op, forward):
 def test_inputs_that_share_memory_until_written_stay_shared(op, forward):
     is_shared = torch._C._is_cow_tensor
     with poolgrad.torch.enabled(forward):
-        for sample in samples(op, torch.float32, requires_grad=True):
-            inputs = [torch._lazy_clone(t) if isinstance(t, torch.Tensor) else t for t in (sample.input, *sample.args)]
+        for sample in samples(op, torch.float32):
+            inputs = [
+                torch._lazy_clone(t.clone()) if isinstance(t, torch.Tensor) else t for t in (sample.input, *sample.args)
+            ]
             outputs = tensors(op(*inputs, **sample.kwargs))
             shared = [t for t in inputs if isinstance(t, torch.Tensor)]
             assert all(is_shared(t) for t in shared)
@@ -200,7 +208,7 @@ def test_other_types_are_pooled_or_refused_as_before(op):
             return type(error), str(error)
 
     for dtype in others:
-        for sample in samples(op, torch.float32, most=5, requires_grad=False):
+        for sample in samples(op, torch.float32, most=5):
             cast = sample.transform(functools.partial(as_type, dtype))
             wanted = outcome(cast)
             with poolgrad.torch.enabled("always"):
