@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use poolgrad::{Direction, Operands, Plan, PlanOptions, Spec, TensorDesc, TensorView, TensorViewMut};
-use pyo3::exceptions::PyMemoryError;
+use poolgrad::{Direction, Operands, Plan, PlanOptions, Pool, Spec, TensorDesc, TensorView, TensorViewMut};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::error::exception;
@@ -90,8 +90,8 @@ impl<'a, 'py> Tensors<'a, 'py> {
 
     /// Has the memory stay where something may run in the interpreter: during a call that is not short, and, since
     /// reading another kind of tensor can run Python code, where not all tensors are borrowed.
-    fn settle(&mut self) -> PyResult<()> {
-        if self.is_short() && self.list().into_iter().flatten().all(|tensor| tensor.is_borrowed()) {
+    fn settle(&mut self, is_short: bool) -> PyResult<()> {
+        if is_short && self.list().into_iter().flatten().all(|tensor| tensor.is_borrowed()) {
             return Ok(());
         }
         self.list().into_iter().flatten().try_for_each(Tensor::hold)
@@ -105,14 +105,22 @@ impl<'a, 'py> Tensors<'a, 'py> {
     }
 
     /// Whether the interpreter is kept during the call.
-    fn is_short(&self) -> bool {
-        let (from, to) = match self {
+    fn is_short(&self, spec: &Spec) -> bool {
+        let (large, small) = match self {
             Self::Pool { input, output } | Self::PoolWithIndices { input, output, .. } => (input, output),
             Self::Spread { grad_output, grad_input } | Self::Scatter { grad_output, grad_input, .. } => {
-                (grad_output, grad_input)
+                (grad_input, grad_output)
             }
         };
-        from.desc().layout.n_elements().max(to.desc().layout.n_elements()) < RELEASE_FROM
+        let (n_large, n_small) = (large.desc().layout.n_elements(), small.desc().layout.n_elements());
+        // Few elements can be seen by many windows, if those are large.
+        let window = match (&spec.pool, spec.direction) {
+            (Pool::Max(pool), Direction::Forward) => {
+                pool.kernel_size.iter().fold(1i64, |n, &k| n.saturating_mul(k))
+            }
+            _ => 1,
+        };
+        n_large.max(n_small) < RELEASE_FROM && n_small.saturating_mul(window) < 32 * RELEASE_FROM
     }
 }
 
@@ -123,23 +131,30 @@ const RELEASE_FROM: i64 = 32 << 10;
 
 /// Plans, or finds the plan of the last time, and runs it.
 pub(crate) fn call(py: Python<'_>, spec: &Spec, mut tensors: Tensors<'_, '_>, threads: usize) -> PyResult<()> {
-    tensors.settle()?;
+    let is_short = tensors.is_short(spec);
+    tensors.settle(is_short)?;
     let (plan, workspace) = RECENT.with_borrow_mut(|recent| {
         let plan = recent.plan(spec, &tensors, threads)?;
         PyResult::Ok((plan, std::mem::take(&mut recent.workspace)))
     })?;
-    execute(py, &plan, tensors, workspace)
+    execute((!is_short).then_some(py), &plan, tensors, workspace)
 }
 
-/// Runs a plan that the caller keeps.
-pub(crate) fn run(py: Python<'_>, plan: &Plan, mut tensors: Tensors<'_, '_>) -> PyResult<()> {
-    tensors.settle()?;
+/// Runs a plan for `spec` that the caller keeps.
+pub(crate) fn run(py: Python<'_>, spec: &Spec, plan: &Plan, mut tensors: Tensors<'_, '_>) -> PyResult<()> {
+    let is_short = tensors.is_short(spec);
+    tensors.settle(is_short)?;
     let workspace = RECENT.with_borrow_mut(|recent| std::mem::take(&mut recent.workspace));
-    execute(py, plan, tensors, workspace)
+    execute((!is_short).then_some(py), plan, tensors, workspace)
 }
 
-/// Runs a plan in this thread's workspace, which is made larger if it has to be.
-fn execute(py: Python<'_>, plan: &Plan, mut tensors: Tensors<'_, '_>, mut workspace: Vec<u8>) -> PyResult<()> {
+/// Runs a plan in this thread's workspace, which is made larger if it has to be. The interpreter is let go if it is passed.
+fn execute(
+    release: Option<Python<'_>>,
+    plan: &Plan,
+    mut tensors: Tensors<'_, '_>,
+    mut workspace: Vec<u8>,
+) -> PyResult<()> {
     let wanted = plan.workspace_bytes();
     if let Some(more) = wanted.checked_sub(workspace.len()) {
         if workspace.try_reserve_exact(more).is_err() {
@@ -147,14 +162,22 @@ fn execute(py: Python<'_>, plan: &Plan, mut tensors: Tensors<'_, '_>, mut worksp
         }
         workspace.resize(wanted, 0);
     }
-    let (is_short, direction) = (tensors.is_short(), tensors.direction());
-    let workers = if plan.explain().threads > 1 { workers() } else { Workers::None };
-    let views = tensors.views();
-    let run = || match workers {
-        Workers::Own(pool) => pool.install(|| plan.execute(views, &mut workspace)),
-        Workers::Global | Workers::None => plan.execute(views, &mut workspace),
+    let direction = tensors.direction();
+    let pool = match if plan.explain().threads > 1 { workers() } else { Workers::Global } {
+        Workers::Global => None,
+        Workers::Own(pool) => Some(pool),
+        // A plan from before a fork, and a system that starts no more threads: the core would wait for them.
+        Workers::None => return Err(PyRuntimeError::new_err("this process can start no threads: pass threads=1")),
     };
-    let result = if is_short { run() } else { py.detach(run) };
+    let views = tensors.views();
+    let run = || match pool {
+        Some(pool) => pool.install(|| plan.execute(views, &mut workspace)),
+        None => plan.execute(views, &mut workspace),
+    };
+    let result = match release {
+        Some(py) => py.detach(run),
+        None => run(),
+    };
     if workspace.capacity() <= KEPT_BYTES {
         RECENT.with_borrow_mut(|recent| recent.workspace = workspace);
     }

@@ -16,7 +16,9 @@ mod workers;
 use pyo3::prelude::*;
 
 /// Pooling and its gradients, into tensors that exist already.
-#[pymodule]
+// A short call borrows PyTorch's tensors, which is sound as long as nothing else runs in the interpreter meanwhile: a build
+// of Python without a global lock has to turn it on.
+#[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
     use crate::functions::{

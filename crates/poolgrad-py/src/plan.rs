@@ -16,6 +16,7 @@ use crate::operands::{Any, max, output_size as size_of_output, pooled, scattered
 #[pyclass(frozen, module = "poolgrad")]
 pub(crate) struct Plan {
     plan: poolgrad::Plan,
+    spec: Spec,
     operation: Operation,
 }
 
@@ -196,7 +197,7 @@ pub(crate) fn plan(
     let spec = spec(&tensors)?;
     let plan = call::plan(&spec, &tensors.descs(), threads, &options)
         .map_err(|error| exception(&error, spec.direction))?;
-    Ok(Plan { plan, operation })
+    Ok(Plan { plan, spec, operation })
 }
 
 #[pymethods]
@@ -205,7 +206,7 @@ impl Plan {
     #[pyo3(signature = (*arrays))]
     fn run(&self, py: Python<'_>, arrays: &Bound<'_, PyTuple>) -> PyResult<()> {
         let arrays: Vec<_> = arrays.iter().collect();
-        call::run(py, &self.plan, self.operation.tensors(&arrays)?)
+        call::run(py, &self.spec, &self.plan, self.operation.tensors(&arrays)?)
     }
 
     /// All that was chosen, on one line.

@@ -96,7 +96,7 @@ fn dtype(object: &Bound<'_, PyAny>, interface: &ArrayInterface, subject: Subject
         (b'i', 4) => Ok(DType::I32),
         (b'i', 8) => Ok(DType::I64),
         (_, item_bytes) => {
-            let dtype = object.getattr(intern!(py, "dtype"))?;
+            let dtype = object.getattr(intern!(py, "dtype")).map_err(|error| subject.refused(py, error))?;
             // To NumPy itself the elements of `ml_dtypes` are opaque bytes.
             let scalar = dtype.getattr(intern!(py, "type"))?;
             if item_bytes == 2 && is_bfloat16(&scalar)? {
