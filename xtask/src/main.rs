@@ -9,6 +9,7 @@
 mod asan;
 mod counts;
 mod dist;
+mod python;
 mod steps;
 mod test;
 mod tidy;
@@ -43,7 +44,7 @@ impl From<String> for Failure {
 const CHORES: &[Chore] = &[
     Chore {
         name: "test",
-        summary: "everything a change has to pass: format, lints, house rules, tests, serial tests, documents",
+        summary: "everything a change has to pass: format, lints, house rules, tests, serial tests, documents, Python",
         run: test::run,
     },
     Chore {

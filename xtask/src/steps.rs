@@ -16,20 +16,27 @@ pub(crate) struct Step {
     pub(crate) refused: Option<&'static str>,
     /// What to do about a failure.
     pub(crate) advice: &'static str,
+    /// Why the step does not run here; it counts as one test skipped.
+    pub(crate) reason: Option<&'static str>,
 }
 
 impl Step {
     /// A step that runs cargo with `arguments`, given as one line without quoting.
     pub(crate) fn cargo(name: &'static str, arguments: &str, advice: &'static str) -> Self {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-        let arguments = arguments.split_whitespace().map(str::to_owned);
-        Self {
-            name,
-            command: std::iter::once(cargo).chain(arguments).collect(),
-            environment: Vec::new(),
-            refused: None,
-            advice,
-        }
+        let command: Vec<&str> = std::iter::once(cargo.as_str()).chain(arguments.split_whitespace()).collect();
+        Self::program(name, &command, advice)
+    }
+
+    /// A step that runs a program with its arguments.
+    pub(crate) fn program(name: &'static str, command: &[&str], advice: &'static str) -> Self {
+        let command = command.iter().map(|&word| word.to_owned()).collect();
+        Self { name, command, environment: Vec::new(), refused: None, advice, reason: None }
+    }
+
+    /// A step that does not run here, and why.
+    pub(crate) fn skipped(name: &'static str, reason: &'static str) -> Self {
+        Self { reason: Some(reason), ..Self::program(name, &[], "") }
     }
 
     /// With an environment variable set.
@@ -50,7 +57,9 @@ impl Step {
         let program = Path::new(&self.command[0])
             .file_name()
             .map_or_else(|| self.command[0].clone(), |name| name.to_string_lossy().into_owned());
-        let rest = self.command[1..].iter().map(|word| format!(" {word}"));
+        // A program passed as text goes over many lines; its first word is enough to know it by.
+        let short = |word: &str| if word.contains('\n') { "'…'".to_owned() } else { word.to_owned() };
+        let rest = self.command[1..].iter().map(|word| format!(" {}", short(word)));
         variables.chain(std::iter::once(program)).chain(rest).collect()
     }
 
@@ -59,6 +68,11 @@ impl Step {
     /// # Errors
     /// One line that names the step, its command and the remedy.
     pub(crate) fn run(&self, counts: &mut Counts) -> Result<(), String> {
+        if let Some(reason) = self.reason {
+            println!("==> {}: skipped: {reason}", self.name);
+            counts.skipped += 1;
+            return Ok(());
+        }
         println!("==> {}: {}", self.name, self.line());
         let complain =
             |problem: &str| format!("step `{}` {problem}: `{}`; {}", self.name, self.line(), self.advice);
@@ -117,13 +131,7 @@ mod tests {
 
     /// A step that runs a shell line.
     fn shell(line: &str) -> Step {
-        Step {
-            name: "shell",
-            command: ["sh", "-c", line].map(str::to_owned).to_vec(),
-            environment: Vec::new(),
-            refused: None,
-            advice: "read it",
-        }
+        Step::program("shell", &["sh", "-c", line], "read it")
     }
 
     // Oracle: the exit status and the text that the shell was told to give.
@@ -144,6 +152,13 @@ mod tests {
         let touch = shell(&format!("touch '{}'", marker.display()));
         run_all(&[shell("exit 1"), touch]).unwrap_err();
         assert!(!marker.exists());
+    }
+
+    #[test]
+    fn a_skipped_step_is_counted_and_does_not_run() {
+        let mut counts = Counts::default();
+        Step::skipped("nothing", "there is nothing to do").run(&mut counts).unwrap();
+        assert_eq!(counts.to_string(), "0 passed, 0 failed, 1 skipped");
     }
 
     #[test]

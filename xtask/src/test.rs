@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything a change has to pass, in the order in which it is cheapest to fail.
 
 use crate::Failure;
+use crate::python;
 use crate::steps::{Step, run_all};
 
 /// Runs every check of the workspace and ends with one line of counts.
@@ -17,6 +18,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
 
 /// The steps, in order.
 fn steps() -> Vec<Step> {
+    let mut steps = cargo_steps();
+    // Last, since what breaks the crates breaks the package too, and cargo says it better.
+    steps.extend(python::steps());
+    steps
+}
+
+/// The steps that need cargo only.
+fn cargo_steps() -> Vec<Step> {
     vec![
         Step::cargo(
             "format",

@@ -11,7 +11,7 @@ const ADDRESSES: &[&str] = &[
     "crates/poolgrad/src/exec/stream.rs",
     "crates/poolgrad-acl/src/ffi/",
     "crates/poolgrad-acl/src/api/",
-    "crates/poolgrad-py/src/tensor.rs",
+    "crates/poolgrad-py/src/tensor/",
     "crates/poolgrad-cli/src/formats/map.rs",
     "benches/peers/capi/src/lib.rs",
 ];

@@ -76,10 +76,10 @@ impl TryFrom<&[i64]> for Sizes {
     type Error = LayoutError;
 
     fn try_from(values: &[i64]) -> Result<Self, LayoutError> {
-        if values.len() > MAX_AXES {
-            return Err(LayoutError::TooManyAxes { got: values.len() });
-        }
-        Ok(Self::collect(values.iter().copied()))
+        let mut sizes = Self { len: values.len() as u8, ..Self::default() };
+        let filled = sizes.values.get_mut(..values.len()).ok_or(LayoutError::TooManyAxes { got: values.len() })?;
+        filled.copy_from_slice(values);
+        Ok(sizes)
     }
 }
 

@@ -1,0 +1,43 @@
+"""Which forward poolings this library computes when it may choose: those in which it was measured to be faster.
+
+The measurements are in docs/python.md. A call that is left to PyTorch still costs the way through a kernel written in
+Python, so operators that PyTorch mostly computes faster, 2-D adaptive ones, are not replaced at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .._layout import CONTIGUOUS
+
+#: In fewer elements than this, the cost of a call decides, and PyTorch's is smaller.
+_LEAST_ELEMENTS = 32 << 10
+
+
+def always(_self: Tensor, _format: torch.memory_format, _sizes: Sequence[int]) -> bool:
+    """All."""
+    return True
+
+
+def max_pool2d(self: Tensor, format: torch.memory_format, _sizes: Sequence[int]) -> bool:
+    """All but channels-last ones, in which PyTorch compares the channels of a pixel at once."""
+    return format is CONTIGUOUS and self.numel() >= _LEAST_ELEMENTS
+
+
+def max_pool3d(self: Tensor, format: torch.memory_format, kernel_size: Sequence[int]) -> bool:
+    """All but channels-last ones with windows of up to 2·2·2 elements."""
+    return self.numel() >= _LEAST_ELEMENTS and (format is CONTIGUOUS or math.prod(kernel_size) > 8)
+
+
+def adaptive_max_pool3d(self: Tensor, _format: torch.memory_format, output_size: Sequence[int]) -> bool:
+    """All but the maxima of whole rows that are contiguous in memory."""
+    return self.numel() >= _LEAST_ELEMENTS and (output_size[-1] > 1 or not self.is_contiguous())
+
+
+def adaptive_avg_pool3d(self: Tensor, _format: torch.memory_format, _output_size: Sequence[int]) -> bool:
+    """All."""
+    return self.numel() >= _LEAST_ELEMENTS
