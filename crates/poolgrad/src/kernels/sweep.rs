@@ -27,7 +27,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::locate::{FlatFrom, InBlock, LARGEST_VOLUME, Locate};
+use super::locate::{FlatFrom, InBlock, Locate};
 use super::outputs::{LANES, Lane, Outputs};
 use super::rows::{self, ROW};
 use super::sweep_shape::SweepShape;
@@ -83,9 +83,8 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
             for (lane, group) in lanes.iter_mut().zip(groups.clone()) {
                 lane.group = group;
             }
-            // Places of channels are 32 bits.
-            let in_place = range.is_contiguous() && range.flat.len() * width <= LARGEST_VOLUME;
-            let memory = if in_place { tile.first.memory(groups.clone(), range.flat.clone()) } else { None };
+            let memory =
+                if self.shape.in_place { tile.first.memory(groups.clone(), range.flat.clone()) } else { None };
             let sums = match memory.and_then(T::as_wide_mut) {
                 Some(memory) => {
                     let mut parts = memory.chunks_exact_mut(memory.len() / n_now);
@@ -258,7 +257,8 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
         while held.start < start {
             if held.start == held.end {
                 // No window reaches these slices.
-                held.end = start.min(held.start + self.shape.held);
+                let most = if sums.out.is_some() { self.shape.held } else { start - held.start };
+                held.end = start.min(held.start + most);
                 for (lane, _) in sums.lanes.iter_mut().zip(groups.clone()) {
                     rows::clear(&mut lane[(held.start - *front) * part..(held.end - *front) * part]);
                 }

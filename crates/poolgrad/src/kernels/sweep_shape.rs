@@ -16,6 +16,8 @@ pub(crate) struct SweepShape {
     pub(super) held: usize,
     /// The groups that are swept side by side.
     pub(super) n_lanes: usize,
+    /// Whether sums are formed in the output.
+    pub(super) in_place: bool,
     /// The slices, rows and columns of a block.
     block: [usize; 3],
     /// The channels of a group.
@@ -32,6 +34,8 @@ pub(crate) struct SweepLimits {
     /// The sums that are held in quick succession, and the most that are held at all.
     pub(crate) few_sums: usize,
     pub(crate) most_sums: usize,
+    /// Whether sums are formed in the output, so that none are held.
+    pub(crate) in_place: bool,
     /// How many tiles there should be at least.
     pub(crate) least_tiles: usize,
     pub(crate) n_workers: usize,
@@ -47,7 +51,7 @@ impl SweepShape {
         let mut block = [reach[0], dims[1], dims[2]];
         // Neighbouring blocks both read the outputs between them, so first the axis is cut that costs the least.
         let least = [(1, 2 * reach[1]), (2, (4 * reach[2]).max(64)), (0, 1), (1, 1), (2, 1)];
-        for (axis, least) in least {
+        for (axis, least) in least.into_iter().filter(|_| !limits.in_place) {
             let others = block.iter().product::<usize>().saturating_mul(width) / block[axis];
             let fitting = (limits.most_sums / others.max(1)).max(least);
             if fitting < block[axis] {
@@ -63,7 +67,17 @@ impl SweepShape {
             let least = (4 * reach[0]).min(dims[0].div_ceil(limits.n_workers));
             block[0] = even(dims[0], dims[0].div_ceil(parts).max(least));
         }
-        let mut shape = Self { axes, step: 1, held: 0, n_lanes: 1, block, width, n_groups, groups_per_tile: 1 };
+        let mut shape = Self {
+            axes,
+            step: 1,
+            held: 0,
+            n_lanes: 1,
+            in_place: limits.in_place,
+            block,
+            width,
+            n_groups,
+            groups_per_tile: 1,
+        };
         let part = shape.part_len();
         while shape.step < axes[0].output()
             && axes[0].most_covered(2 * shape.step).saturating_mul(part) <= limits.few_sums
@@ -71,7 +85,7 @@ impl SweepShape {
             shape.step *= 2;
         }
         shape.held = if shape.step < axes[0].output() { axes[0].most_covered(shape.step) } else { dims[0] };
-        shape.held = shape.held.min(block[0]);
+        shape.held = if limits.in_place { 0 } else { shape.held.min(block[0]) };
         let tile_len = block.iter().product::<usize>().saturating_mul(width);
         if block == dims && n_groups / 4 >= limits.n_workers {
             // Single planes are swept side by side where they fit; channels of a wider group are independent anyway.
@@ -134,7 +148,7 @@ mod tests {
     use super::*;
 
     fn limits(width: usize) -> SweepLimits {
-        SweepLimits { width, few_sums: 1 << 14, most_sums: 1 << 17, least_tiles: 16, n_workers: 2 }
+        SweepLimits { width, few_sums: 1 << 14, most_sums: 1 << 17, in_place: false, least_tiles: 16, n_workers: 2 }
     }
 
     fn adaptive(axes: [(usize, usize); 3]) -> Geometry {

@@ -27,8 +27,8 @@ pub(super) struct Checked {
     pub(super) n_spatial: usize,
     /// The element type of values and gradients.
     pub(super) dtype: DType,
-    /// Whether the tensor of the input's sizes, the largest, has its channels as neighbours in memory.
-    pub(super) channels_last: bool,
+    /// The tensor of the input's sizes, the largest.
+    pub(super) lifted: Lifted,
     /// The element type of the indices; `i64` where there are none.
     pub(super) index_dtype: DType,
 }
@@ -86,8 +86,8 @@ pub(super) fn check(spec: &Spec, operands: &Operands<TensorDesc>) -> Result<Chec
         }
     }
     let [n, c] = leading_sizes(&input.layout, leading, input_argument)?;
-    let channels_last = Lifted::new(&input.layout, n_spatial).is_channels_last();
-    Ok(Checked { geometry: Geometry { n, c, axes }, n_spatial, dtype, channels_last, index_dtype })
+    let lifted = Lifted::new(&input.layout, n_spatial);
+    Ok(Checked { geometry: Geometry { n, c, axes }, n_spatial, dtype, lifted, index_dtype })
 }
 
 /// The shape of the output that a pooling makes of an input.

@@ -99,6 +99,7 @@ impl Way {
                 width,
                 few_sums: limits.few_sums(),
                 most_sums: limits.most_sums(),
+                in_place: limits.in_place,
                 least_tiles,
                 n_workers: limits.n_workers,
             },
@@ -193,6 +194,10 @@ struct Limits {
     width: usize,
     /// How the sums of a max gradient are formed.
     summing: Summing,
+    /// Whether the output can hold them.
+    in_place: bool,
+    /// Whether outputs are written past the cache, unless they leave it in passing.
+    streaming: bool,
 }
 
 impl Limits {
@@ -218,10 +223,15 @@ impl Limits {
             None if is_small => 1,
             None => max_workers(),
         };
+        let takes_one_row = match Kernel::family(spec)[0] {
+            Kernel::ScatterPlanes => true,
+            Kernel::SpreadRows => geometry.output_len() == 1,
+            _ => false,
+        };
         let width = match geometry.c {
-            _ if !checked.channels_last => 1,
-            // Groups of all channels are contiguous; scattering to them takes no more than one row.
-            c if c <= WIDEST || (c <= ROW && Kernel::family(spec)[0] == Kernel::ScatterPlanes) => c,
+            _ if !checked.lifted.is_channels_last() => 1,
+            // Groups of all channels are contiguous; scattering to them, and filling them, takes no more than one row.
+            c if c <= WIDEST || (c <= ROW && takes_one_row) => c,
             // Whole cache lines, where the channels fill them.
             _ => WIDEST / 2,
         };
@@ -233,7 +243,15 @@ impl Limits {
             DType::F16 | DType::BF16 if is_sparse => Summing::Few,
             _ => Summing::All,
         };
-        Self { tile_elements, n_workers, width, summing }
+        let written =
+            if spec.direction == Direction::Gradient { geometry.input_len() } else { geometry.output_len() };
+        let bytes = written.saturating_mul(geometry.n_planes()).saturating_mul(checked.dtype.size());
+        let streaming = options.streaming.unwrap_or(bytes > last_level_cache_bytes());
+        let own_type = summing == Summing::Once || matches!(checked.dtype, DType::F32 | DType::F64);
+        // Places of channels are 32 bits.
+        let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
+        let in_place = own_type && !streaming && is_small && checked.lifted.grouped(width).are_groups_contiguous();
+        Self { tile_elements, n_workers, width, summing, in_place, streaming }
     }
 }
 
@@ -276,7 +294,6 @@ pub(super) fn select<T: Float, I: Index>(
     let n_workers = limits.n_workers.min(way.partition.n_tiles().max(far.partition.n_tiles())).max(1);
     let (bytes, shared_bytes) = way.bytes::<T, I>(geometry, n_workers);
     let (far_bytes, far_shared_bytes) = far.bytes::<T, I>(geometry, n_workers);
-    let n_written = way.partition.plane_len().saturating_mul(geometry.n_planes());
     Ok(Choice {
         way,
         far,
@@ -284,11 +301,9 @@ pub(super) fn select<T: Float, I: Index>(
         n_workers,
         bytes_per_worker: bytes.max(far_bytes),
         shared_bytes: shared_bytes.max(far_shared_bytes),
-        streaming: options.streaming.unwrap_or_else(|| {
-            // Small planes leave the processor while others are worked on: waiting for their lines costs nothing, and
-            // streams of a few lines at a time are slow.
-            kernel != Kernel::ScatterPlanes && n_written.saturating_mul(size_of::<T>()) > last_level_cache_bytes()
-        }),
+        // Small planes leave the processor while others are worked on: waiting for their lines costs nothing, and streams
+        // of a few lines at a time are slow.
+        streaming: options.streaming.unwrap_or(kernel != Kernel::ScatterPlanes && limits.streaming),
         bad_indices: options.bad_indices,
     })
 }
