@@ -77,7 +77,7 @@ fn plan(python: &str, torch: Option<&str>, in_ci: bool) -> Vec<Step> {
     steps.push(pip("wheel beside PyTorch", WITH_TORCH, "install --find-links", &[&[WHEELS], &wheel[..]].concat()));
     let tools = ["python/tests/requirements.txt", "--requirement", "python/tests/pytorch/requirements.txt"];
     // An interpreter that has PyTorch keeps the version it has.
-    let packages = if torch.is_some() { tools.to_vec() } else { [&tools[..], &["torch>=2.4"]].concat() };
+    let packages = if torch.is_some() { tools.to_vec() } else { [&tools[..], &["torch==2.15.0"]].concat() };
     steps.push(pip("test tools beside PyTorch", WITH_TORCH, "install --requirement", &packages));
     steps.push(module("Python types", WITH_TORCH, "mypy", "mend the lines above"));
     let tests = "repeat one test with `target/python/torch/bin/python -m pytest -k NAME`";
@@ -146,7 +146,7 @@ mod tests {
         }
         let mentions =
             |steps: &[Step], word: &str| steps.iter().any(|step| step.command.iter().any(|it| it == word));
-        assert!(mentions(&in_ci, "torch>=2.4") && !mentions(&by_name, "torch>=2.4"));
+        assert!(mentions(&in_ci, "torch==2.15.0") && !mentions(&by_name, "torch==2.15.0"));
         assert!(mentions(&by_name, "/opt/torch/python") && mentions(&by_name, "shared"));
     }
 

@@ -148,6 +148,8 @@ pub(crate) trait Index: Element {
     fn offset(self) -> usize;
     /// The index as an offset below `2^31`; a larger number where it is none.
     fn small_offset(self) -> u32;
+    /// The index, which as an offset is beyond all tensors where it is negative.
+    fn wide_offset(self) -> u64;
     /// An offset as an index. The plan has checked that every offset of the volume fits.
     fn from_offset(offset: usize) -> Self;
     /// The value, for messages.
@@ -300,6 +302,10 @@ macro_rules! indices {
                 $small_offset(self)
             }
             #[inline(always)]
+            fn wide_offset(self) -> u64 {
+                i64::from(self) as u64
+            }
+            #[inline(always)]
             fn from_offset(offset: usize) -> Self {
                 offset as $type
             }
@@ -359,6 +365,8 @@ mod tests {
         }
         assert!((-1i32).small_offset() >= 1 << 31 && i32::MIN.small_offset() >= 1 << 31);
         assert_eq!((7i32.small_offset(), 7i64.small_offset()), (7, 7));
+        assert!((-1i32).wide_offset() > i64::MAX as u64 && (-1i64).wide_offset() > i64::MAX as u64);
+        assert_eq!((7i32.wide_offset(), 7i64.wide_offset()), (7, 7));
         assert_eq!(i64::from(i32::MAX).small_offset(), i32::MAX as u32);
     }
 }

@@ -71,12 +71,12 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
         (locate, sums): (impl Locate, &mut [T::Acc]),
     ) -> u64 {
         let width = self.width_of(lane.group);
-        let mut n_added = 0;
+        let mut n_added = (flat.len() * width) as u64;
         let mut rest = flat;
         while let Some(row) = self.next_row(&mut rest, width) {
             let Lane { group, gradients, indices, channels } = lane;
             let outputs = self.load((*group, row), (gradients, indices));
-            n_added += channels.add((locate, &mut *sums), width, outputs);
+            n_added -= channels.add((locate, &mut *sums), width, outputs);
         }
         n_added
     }
@@ -92,7 +92,7 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
         lanes: &mut [Lane<'_, T, I>; N],
         (locate, sums): (impl Locate, [&mut [T::Acc]; N]),
     ) -> u64 {
-        let mut n_added = 0;
+        let mut n_added = (flat.len() * N) as u64;
         let mut rest = flat;
         let mut sums = sums;
         while let Some(row) = self.next_row(&mut rest, 1) {
@@ -164,16 +164,17 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
     }
 }
 
-/// Adds one gradient to the sum that its index points to, if that is among `sums`; returns how many it added.
+/// Adds one gradient to the sum that its index points to, if that is among `sums`; returns how many it missed.
+///
+/// Misses are counted, not additions: they are few, and what is not counted costs nothing.
 #[inline(always)]
 fn add_one<A: Sum, I: Index>((locate, sums): (impl Locate, &mut [A]), index: I, gradient: A) -> u64 {
+    let place = locate.place_of(index);
     // The bounds check on the very value that is used is what keeps any index from doing harm.
-    match sums.get_mut(locate.place(index.small_offset()) as usize) {
-        Some(sum) => u64::from(sum.add_term(gradient)),
-        None => 0,
-    }
+    if place < sums.len() as u64 { u64::from(!sums[place as usize].add_term(gradient)) } else { 1 }
 }
 
+/// Adds outputs, in ascending order, to those `sums` that their indices point to; returns how many it missed.
 #[inline(always)]
 fn add_at<A: Sum, I: Index>((locate, sums): (impl Locate, &mut [A]), (indices, gradients): (&[I], &[A])) -> u64 {
     let outputs = indices.iter().zip(gradients);
@@ -206,7 +207,7 @@ impl<'s, A: Sum> Channels<'s, A> {
     }
 
     /// Adds the outputs, in ascending order, of a group of `width` channels to those `sums` that their indices point to;
-    /// returns how many it added.
+    /// returns how many it missed.
     #[inline(always)]
     pub(super) fn add<I: Index>(
         &mut self,
@@ -219,7 +220,7 @@ impl<'s, A: Sum> Channels<'s, A> {
         }
         let len = (sums.len() / width) as u32;
         if len == 0 {
-            return 0;
+            return indices.len() as u64;
         }
         if self.width != width {
             self.width = width;
@@ -227,27 +228,27 @@ impl<'s, A: Sum> Channels<'s, A> {
                 *channel = (i % width) as u32;
             }
         }
-        let mut n_added = 0;
+        let mut n_missed = 0;
         let whole = ROW / width * width;
         for (indices, gradients) in indices.chunks(whole).zip(gradients.chunks(whole)) {
             let outputs = indices.iter().zip(gradients).zip(&*self.channels);
             let targets = self.places.iter_mut().zip(&mut *self.gradients);
-            let mut n_inside = 0;
+            let mut n_outside = 0;
             for (((&index, &gradient), &channel), (target, kept)) in outputs.zip(targets) {
                 let place = locate.place(index.small_offset());
                 let inside = place < len;
                 *target = if inside { place * width as u32 } else { 0 } + channel;
                 *kept = if inside { gradient } else { A::NOTHING };
-                n_inside += u32::from(inside);
+                n_outside += u32::from(!inside);
             }
-            n_added += u64::from(n_inside);
+            n_missed += u64::from(n_outside);
             for (&place, &gradient) in self.places[..indices.len()].iter().zip(&*self.gradients) {
                 if let Some(sum) = sums.get_mut(place as usize) {
-                    n_added -= u64::from(!sum.add_term(gradient));
+                    n_missed += u64::from(!sum.add_term(gradient));
                 }
             }
         }
-        n_added
+        n_missed
     }
 }
 
@@ -261,12 +262,12 @@ pub(super) fn add_side_by_side<A: Sum, I: Index, const N: usize>(
     planes: [PlaneOutputs<'_, A, I>; N],
 ) -> u64 {
     let n_outputs = planes.iter().map(|(_, (indices, gradients))| indices.len().min(gradients.len())).min();
-    let mut n_added = 0;
+    let mut n_missed = 0;
     let mut planes = planes;
     for i in 0..n_outputs.unwrap_or(0) {
         for (sums, (indices, gradients)) in &mut planes {
-            n_added += add_one((locate, sums), indices[i], gradients[i]);
+            n_missed += add_one((locate, sums), indices[i], gradients[i]);
         }
     }
-    n_added
+    n_missed
 }

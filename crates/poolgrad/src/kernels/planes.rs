@@ -198,14 +198,13 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
         let PlanesShape { group_len, output_len, .. } = self.shape;
         let mut planes = sums.chunks_exact_mut(group_len);
         let mut outputs = indices.chunks_exact(output_len).zip(gradients.chunks_exact(output_len));
-        let mut n_added = 0;
-        for _ in 0..if width == 1 { planes.len() / LANES } else { 0 } {
-            let lanes =
-                [(); LANES].map(|()| (planes.next().unwrap_or_default(), outputs.next().unwrap_or_default()));
-            n_added += outputs::add_side_by_side(FlatFrom::new(0), lanes);
+        let mut n_added = indices.len() as u64;
+        while width == 1 && planes.len() >= LANES {
+            let mut next = || (planes.next().unwrap_or_default(), outputs.next().unwrap_or_default());
+            n_added -= outputs::add_side_by_side::<_, _, LANES>(FlatFrom::new(0), [next(), next()]);
         }
         for (sums, outputs) in planes.zip(outputs) {
-            n_added += buffers.channels.add((FlatFrom::new(0), sums), width, outputs);
+            n_added -= buffers.channels.add((FlatFrom::new(0), sums), width, outputs);
         }
         n_added
     }
@@ -216,11 +215,11 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
         let Outputs { grad_output, indices } = &self.outputs;
         let width = self.outputs.width_of(group);
         let mut rest = 0..indices.plane_len();
-        let mut n_added = 0;
+        let mut n_added = (rest.len() * width) as u64;
         while let Some(row) = self.outputs.next_row(&mut rest, width) {
             let indices = indices.row(group, row.clone()).load(buffers.indices);
             let gradients = widened::<T>(grad_output.row(group, row).load(buffers.elements), buffers.wide);
-            n_added += buffers.channels.add((FlatFrom::new(0), &mut *sums), width, (indices, gradients));
+            n_added -= buffers.channels.add((FlatFrom::new(0), &mut *sums), width, (indices, gradients));
         }
         n_added
     }
