@@ -14,12 +14,16 @@ import argparse
 import contextlib
 import copy
 import json
+import os
 import pathlib
 import statistics
 import sys
 import time
 from collections.abc import Iterator
 from typing import Any
+
+# PyTorch's threads wait busily by default, and take processors from this library's; read when PyTorch is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import numpy as np
 import poolgrad.torch
