@@ -50,3 +50,27 @@ fn the_first_in_row_major_order_is_named() {
         }
     }
 }
+
+/// Kernels count what they add, several planes at a time and by themselves: one that counted a miss as an addition would
+/// make up for a miss elsewhere, and two bad indices would pass for none.
+#[test]
+fn misses_in_two_planes_do_not_make_up_for_each_other() {
+    let problem: Problem = "max_grad n5c1 in8x9 k3 s1 p1".parse().expect("a problem");
+    let clean = Call::new(&problem).unwrap_or_else(|failure| panic!("{failure}"));
+    let shape = *clean.indices().expect("indices").shape();
+    let plane_len = shape[2..].iter().product::<i64>() as usize;
+    for (a, b) in (0..5).flat_map(|a| (a + 1..5).map(move |b| (a, b))) {
+        let mut call = Call::new(&problem).unwrap_or_else(|failure| panic!("{failure}"));
+        for plane in [a, b] {
+            call.spoil_index(plane * plane_len + 7, -1);
+        }
+        let wanted = wanted(&problem, &call.indices().expect("indices"));
+        for threads in [1, 2] {
+            let options = PlanOptions::default().threads(threads);
+            for kernel in call.kernels(&options).unwrap_or_else(|failure| panic!("{failure}")) {
+                let failure = call.execute(&options.clone().kernel(kernel)).expect_err("two bad indices");
+                assert_eq!(*failure.fault, Fault::Execute(wanted.clone()), "planes {a} and {b}: {failure}");
+            }
+        }
+    }
+}

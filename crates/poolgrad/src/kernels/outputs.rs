@@ -100,7 +100,7 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
                 self.load((*group, row.clone()), (gradients, indices))
             });
             let mut sums = sums.iter_mut();
-            n_added += add_side_by_side(
+            n_added -= add_side_by_side(
                 locate,
                 [(); N].map(|()| {
                     (sums.next().map(|sums| &mut **sums).unwrap_or_default(), outputs.next().unwrap_or_default())
