@@ -40,12 +40,11 @@ pub(super) struct Lane<'s, T: Summed, I> {
 }
 
 impl<'s, T: Summed, I: Index> Lane<'s, T, I> {
-    /// A lane for groups of up to `width` channels; without channels, it is not used and has no buffers.
+    /// A lane for groups of up to `width` channels.
     #[inline(always)]
     pub(super) fn new(scratch: &mut Scratch<'s>, width: usize) -> Self {
-        let len = if width == 0 { 0 } else { ROW };
-        let channels = Channels::new(scratch, width.max(1));
-        Self { group: 0, gradients: RowBuffers::new(scratch, len), indices: scratch.row(len), channels }
+        let (gradients, indices) = (RowBuffers::new(scratch, ROW), scratch.row(ROW));
+        Self { group: 0, gradients, indices, channels: Channels::new(scratch, width) }
     }
 
     /// The scratch bytes of a lane.

@@ -54,10 +54,10 @@ impl<'a, T: Summed, I: Index> Sweep<'a, T, I> {
 
     /// The scratch bytes of one worker.
     pub(crate) fn bytes(shape: &SweepShape) -> usize {
-        let lane = booked::<T::Acc>(shape.sums_len()).saturating_add(Lane::<T, I>::bytes());
-        // Rows of lanes that are not used are empty, and still begin on a line.
-        let unused = 7 * booked::<u8>(0);
-        lane.saturating_mul(shape.n_lanes).saturating_add(LANES * unused + booked::<T>(ROW))
+        let sums = booked::<T::Acc>(shape.sums_len()).saturating_mul(shape.n_lanes);
+        // The sums of a lane that is not used are empty, and still begin on a line.
+        let others = LANES * (Lane::<T, I>::bytes() + booked::<T::Acc>(0)) + booked::<T>(ROW);
+        sums.saturating_add(others)
     }
 }
 
@@ -70,9 +70,7 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
         let lane_len = |lane| if lane < n_lanes { sums_len } else { 0 };
         let mut held: [_; LANES] = std::array::from_fn(|lane| scratch.row::<T::Acc>(lane_len(lane)));
         let staging = rows::staging(&mut scratch);
-        let mut lanes = std::array::from_fn::<_, LANES, _>(|lane| {
-            Lane::new(&mut scratch, if lane < n_lanes { width } else { 0 })
-        });
+        let mut lanes: [_; LANES] = std::array::from_fn(|_| Lane::new(&mut scratch, width));
         let stack = Stack::new(&self.shape, &range.block);
         let mut n_added = 0;
         let mut group = range.groups.start;

@@ -176,6 +176,9 @@ impl Choice {
 /// The bytes of accumulators that a tile may have: they should stay in the second-level cache.
 const TILE_BYTES: usize = 256 << 10;
 
+/// The most accumulators that a tile may be wished to have: what a worker holds is located by 31 bits.
+const LARGEST_TILE: usize = 1 << 29;
+
 /// Problems of fewer elements than this run on the caller's thread: waking others would take longer.
 const PARALLEL_FROM: usize = 256 << 10;
 
@@ -213,7 +216,7 @@ impl Limits {
 
     fn new(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Self {
         let accumulator = if checked.dtype == DType::F64 { size_of::<f64>() } else { size_of::<f32>() };
-        let tile_elements = options.tile_elements.unwrap_or(TILE_BYTES / accumulator);
+        let tile_elements = options.tile_elements.unwrap_or(TILE_BYTES / accumulator).min(LARGEST_TILE);
         let geometry = &checked.geometry;
         let per_plane = geometry.input_len().saturating_add(geometry.output_len());
         let is_small = per_plane.saturating_mul(geometry.n_planes()) < PARALLEL_FROM;
