@@ -194,7 +194,7 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
         }
         let indices = self.outputs.indices.groups(groups.clone(), buffers.indices);
         let elements = self.outputs.grad_output.groups(groups, buffers.elements);
-        let gradients = widened::<T>(elements, buffers.wide);
+        let gradients = rows::widened::<T>(elements, buffers.wide);
         let PlanesShape { group_len, output_len, .. } = self.shape;
         let mut planes = sums.chunks_exact_mut(group_len);
         let mut outputs = indices.chunks_exact(output_len).zip(gradients.chunks_exact(output_len));
@@ -218,7 +218,7 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
         let mut n_added = (rest.len() * width) as u64;
         while let Some(row) = self.outputs.next_row(&mut rest, width) {
             let indices = indices.row(group, row.clone()).load(buffers.indices);
-            let gradients = widened::<T>(grad_output.row(group, row).load(buffers.elements), buffers.wide);
+            let gradients = rows::widened::<T>(grad_output.row(group, row).load(buffers.elements), buffers.wide);
             n_added -= buffers.channels.add((FlatFrom::new(0), &mut *sums), width, (indices, gradients));
         }
         n_added
@@ -234,14 +234,4 @@ fn for_each_place<I: Index>(indices: &[I], width: usize, mut visit: impl FnMut(u
             visit(row * width + c, (index.small_offset() as usize).wrapping_mul(width).wrapping_add(c));
         }
     }
-}
-
-/// `elements` as the sums are formed: where they lie, or in `buffer`.
-#[inline(always)]
-fn widened<'b, T: Summed>(elements: &'b [T], buffer: &'b mut [T::Acc]) -> &'b [T::Acc] {
-    T::as_wide(elements).unwrap_or_else(|| {
-        let wide = &mut buffer[..elements.len()];
-        T::widen(elements, wide);
-        wide
-    })
 }

@@ -57,14 +57,18 @@ impl<'s, T: Summed> RowBuffers<'s, T> {
     /// The elements of `row`, widened: where they lie if they can be read so, or in a buffer.
     #[inline(always)]
     pub(crate) fn widen<'b>(&'b mut self, row: Row<'b, T>) -> &'b [T::Acc] {
-        let elements = row.load(self.elements);
-        if let Some(wide) = T::as_wide(elements) {
-            return wide;
-        }
-        let wide = &mut self.wide[..elements.len()];
+        widened(row.load(self.elements), self.wide)
+    }
+}
+
+/// `elements`, widened: where they lie if that is no change, or in `buffer`.
+#[inline(always)]
+pub(crate) fn widened<'b, T: Summed>(elements: &'b [T], buffer: &'b mut [T::Acc]) -> &'b [T::Acc] {
+    T::as_wide(elements).unwrap_or_else(|| {
+        let wide = &mut buffer[..elements.len()];
         T::widen(elements, wide);
         wide
-    }
+    })
 }
 
 /// Rounds `wide` once and writes it at the flat offsets of `group` that begin with `flat`.
