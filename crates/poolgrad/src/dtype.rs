@@ -114,6 +114,8 @@ pub(crate) trait Accumulator:
     + std::ops::Mul<Output = Self>
     + std::ops::Div<Output = Self>
 {
+    /// The smallest number.
+    const LEAST: Self;
     /// The nearest value to a count of elements.
     fn from_count(count: u64) -> Self;
     /// Whether this is not a number.
@@ -179,6 +181,7 @@ macro_rules! accumulators {
             }
         }
         impl Accumulator for $type {
+            const LEAST: Self = <$type>::NEG_INFINITY;
             #[inline(always)]
             fn from_count(count: u64) -> Self {
                 count as $type

@@ -64,6 +64,16 @@ impl AxisWindows {
         self.rule == Rule::Adaptive
     }
 
+    /// The taps of fixed windows; `None` where windows follow from the sizes alone.
+    pub(crate) fn taps(&self) -> Option<FixedTaps> {
+        match self.rule {
+            Rule::Fixed { kernel_size, stride, padding, dilation } => {
+                Some(FixedTaps { kernel_size, stride, padding, dilation })
+            }
+            Rule::Adaptive => None,
+        }
+    }
+
     /// Whether no input lies in two windows.
     pub(crate) fn are_disjoint(&self) -> bool {
         match self.rule {

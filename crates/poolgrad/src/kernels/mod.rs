@@ -16,6 +16,9 @@ mod sweep;
 mod sweep_shape;
 mod widen;
 mod windows;
+mod windows_across;
+mod windows_best;
+mod windows_input;
 mod windows_max;
 
 pub(crate) use buckets::Buckets;

@@ -4,13 +4,18 @@ use std::ops::Range;
 
 use super::rows::ROW;
 use crate::exec::{Scratch, booked};
-use crate::geometry::{AxisWindows, Geometry, Window};
+use crate::geometry::{AxisWindows, FixedTaps, Geometry, Window};
+
+/// Elements that vectors are whole numbers of: where there is room behind a row, its last vector is a whole one, too.
+pub(super) const LANES: usize = 16;
 
 /// The windows along W, looked up where computing them would take divisions for every output of every row.
 pub(super) struct Columns<'s> {
     axis: AxisWindows,
     /// The first and the last column of each window.
     table: Option<(&'s [u32], &'s [u32])>,
+    /// The taps of windows that are all alike, padding included.
+    taps: Option<FixedTaps>,
 }
 
 impl<'s> Columns<'s> {
@@ -22,14 +27,21 @@ impl<'s> Columns<'s> {
     pub(super) fn new(axis: AxisWindows, scratch: &mut Scratch<'s>) -> Self {
         let n = axis.output();
         if !axis.is_adaptive() || n > ROW || u32::try_from(axis.input()).is_err() {
-            return Self { axis, table: None };
+            return Self { axis, table: None, taps: axis.taps() };
         }
         let (first, last) = (&mut scratch.row::<u32>(ROW)[..n], &mut scratch.row::<u32>(ROW)[..n]);
         for (o, (first, last)) in first.iter_mut().zip(last.iter_mut()).enumerate() {
             let window = axis.window(o);
             (*first, *last) = (window.first as u32, window.last() as u32);
         }
-        Self { axis, table: Some((first, last)) }
+        let taps = evenly_spaced(first, last);
+        Self { axis, table: Some((first, last)), taps }
+    }
+
+    /// The taps of windows that are all alike, padding included; `None` where they are not.
+    #[inline(always)]
+    pub(super) fn taps(&self) -> Option<FixedTaps> {
+        self.taps
     }
 
     /// The window of output `o`.
@@ -53,6 +65,19 @@ impl<'s> Columns<'s> {
     }
 }
 
+/// Adaptive windows, by their first and last columns, as fixed ones, if there are such.
+fn evenly_spaced(first: &[u32], last: &[u32]) -> Option<FixedTaps> {
+    let stride = first.get(1)? - first[0];
+    let width = last[0] - first[0];
+    let alike = |(o, (&first, &last)): (u32, (&u32, &u32))| first == o * stride && last == first + width;
+    (0..).zip(first.iter().zip(last)).all(alike).then(|| FixedTaps {
+        kernel_size: i64::from(width) + 1,
+        stride: i64::from(stride),
+        padding: 0,
+        dilation: 1,
+    })
+}
+
 /// Part of one row of outputs: their windows along D and H, the range of `ow`, and the flat offset of the first.
 pub(super) struct OutputRow {
     pub(super) d: Window,
@@ -69,18 +94,97 @@ pub(super) fn output_rows(
     longest: usize,
     mut visit: impl FnMut(&OutputRow),
 ) {
-    let [_, n_h, n_w] = geometry.output();
-    let mut start = flat.start;
-    while start < flat.end {
-        let (row, ow) = (start / n_w, start % n_w);
-        let len = (n_w - ow).min(flat.end - start).min(longest);
-        visit(&OutputRow {
-            d: geometry.axes[0].window(row / n_h),
-            h: geometry.axes[1].window(row % n_h),
-            w: ow..ow + len,
-            flat: start,
-        });
-        start += len;
+    for row in OutputRows::new(geometry, flat, longest) {
+        visit(&row);
+    }
+}
+
+/// The rows that a range of flat output offsets falls into, in pieces of up to `longest`.
+pub(super) struct OutputRows<'g> {
+    geometry: &'g Geometry,
+    longest: usize,
+    /// What is left of the range, and the place of its first output.
+    flat: Range<usize>,
+    place: [usize; 3],
+    /// The window along D.
+    d: Window,
+}
+
+impl<'g> OutputRows<'g> {
+    #[inline(always)]
+    pub(super) fn new(geometry: &'g Geometry, flat: Range<usize>, longest: usize) -> Self {
+        let [_, n_h, n_w] = geometry.output();
+        let row = flat.start / n_w;
+        let place = [row / n_h, row % n_h, flat.start % n_w];
+        Self { geometry, longest, flat, place, d: geometry.axes[0].window(place[0]) }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_done(&self) -> bool {
+        self.flat.is_empty()
+    }
+
+    /// How many whole rows, none of them in pieces, come next.
+    #[inline(always)]
+    pub(super) fn n_whole(&self) -> usize {
+        let n_w = self.geometry.output()[2];
+        if self.place[2] > 0 || n_w > self.longest { 0 } else { self.flat.len() / n_w }
+    }
+}
+
+impl Iterator for OutputRows<'_> {
+    type Item = OutputRow;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<OutputRow> {
+        if self.flat.is_empty() {
+            return None;
+        }
+        let [n_d, n_h, n_w] = self.geometry.output();
+        let [d, h, w] = &mut self.place;
+        let len = (n_w - *w).min(self.flat.len()).min(self.longest);
+        let row =
+            OutputRow { d: self.d, h: self.geometry.axes[1].window(*h), w: *w..*w + len, flat: self.flat.start };
+        self.flat.start += len;
+        *w += len;
+        if *w == n_w {
+            (*h, *w) = (*h + 1, 0);
+        }
+        if *h == n_h {
+            (*d, *h) = (*d + 1, 0);
+            if *d < n_d {
+                self.d = self.geometry.axes[0].window(*d);
+            }
+        }
+        Some(row)
+    }
+}
+
+/// The rows of a window, walked without a division for each.
+pub(super) struct InputRows {
+    windows: [Window; 2],
+    /// The taps along D and H that are next.
+    d: usize,
+    h: usize,
+    n_h: usize,
+    n_w: usize,
+}
+
+impl Iterator for InputRows {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let [d, h] = &self.windows;
+        if self.d == d.count {
+            return None;
+        }
+        let row = (d.first + self.d * d.step) * self.n_h + h.first + self.h * h.step;
+        self.h += 1;
+        if self.h == h.count {
+            (self.d, self.h) = (self.d + 1, 0);
+        }
+        Some(row * self.n_w)
     }
 }
 
@@ -90,13 +194,30 @@ impl OutputRow {
         self.d.count as u64 * self.h.count as u64
     }
 
+    /// The flat offsets at which the rows of the window begin in the input, in ascending order, from row number `start`
+    /// on.
+    #[inline(always)]
+    pub(super) fn input_rows(&self, geometry: &Geometry, start: u64) -> InputRows {
+        let per_depth = self.h.count as u64;
+        let (d, h) = if start == 0 { (0, 0) } else { ((start / per_depth) as usize, (start % per_depth) as usize) };
+        let [_, n_h, n_w] = geometry.input();
+        InputRows { windows: [self.d, self.h], d, h, n_h, n_w }
+    }
+
     /// The flat offset at which row number `row` of the window begins in the input.
     #[inline(always)]
     pub(super) fn input_row(&self, geometry: &Geometry, row: u64) -> usize {
         let [_, n_h, n_w] = geometry.input();
-        let per_depth = self.h.count as u64;
-        let d = self.d.first + (row / per_depth) as usize * self.d.step;
-        let h = self.h.first + (row % per_depth) as usize * self.h.step;
+        // Mostly it is the first or the last that is asked for, and a division takes longer than all the rest.
+        let (d, h) = match row {
+            0 => (self.d.first, self.h.first),
+            _ if row + 1 == self.n_rows() => (self.d.last(), self.h.last()),
+            _ => {
+                let per_depth = self.h.count as u64;
+                let (d, h) = ((row / per_depth) as usize, (row % per_depth) as usize);
+                (self.d.first + d * self.d.step, self.h.first + h * self.h.step)
+            }
+        };
         (d * n_h + h) * n_w
     }
 

@@ -2,24 +2,34 @@
 //!
 //! For each output row, over the input columns that its windows see:
 //!
-//! 1. go down the rows `(d, h)` of the window and keep, for each column, the best element and the row it came from;
-//! 2. for each output, take the best of its columns.
+//! 1. go down the rows `(d, h)` of the window and keep, for each column, the best element and where it lies
+//!    (`windows_best.rs`);
+//! 2. for each output, take the best of its columns: of a single plane for all outputs at once (`windows_across.rs`), of a
+//!    group of channels for all channels at once.
 //!
-//! Step 1 works on whole rows and is where the time goes. What is *best* has to be the same whichever way a window is
-//! walked: a NaN beats a number, and of several NaNs the last in row-major order; otherwise the larger beats the
-//! smaller, and of equal elements the first in row-major order. This is a total order, so columns may come first.
-//! In step 1 rows come in ascending order, which makes the rule `value > best or value is NaN`.
+//! What is *best* has to be the same whichever way a window is walked: a NaN beats a number, and of several NaNs the
+//! last in row-major order; otherwise the larger beats the smaller, and of equal elements the first in row-major order.
+//! This is a total order, so columns may come first, and an element may be looked at twice. In step 1 rows come in
+//! ascending order, which makes the rule `value > best or value is NaN`.
+//!
+//! Outputs are kept until there are enough of them to be written: rows may be short.
 //!
 //! Traffic per input: one read (more where windows overlap, from the cache); per output: one value and one index.
 
 use std::ops::Range;
 
 use super::rows::{self, ROW, RowBuffers};
-use super::windows::{Columns, output_rows};
-use crate::dtype::{Accumulator, Float, Index};
+use super::windows::{Columns, OutputRow, OutputRows};
+use super::windows_across::{Across, Found, Strip};
+use super::windows_best::Best;
+use super::windows_input::Plane;
+use crate::dtype::{Float, Index};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{Geometry, Window};
 use crate::tensor::raw::{Source, Tile};
+
+/// The rows that step 1 takes at once.
+const AT_ONCE: usize = 3;
 
 /// The values to pool, and the windows.
 pub(crate) struct WindowsMax<'a, T: Float> {
@@ -35,109 +45,11 @@ impl<'a, T: Float> WindowsMax<'a, T> {
     /// The scratch bytes of one worker.
     pub(crate) fn bytes<I: Index>() -> usize {
         Columns::bytes()
-            + 2 * Best::<T::Acc>::bytes()
+            + Across::<T::Acc>::bytes()
             + booked::<T::Acc>(ROW)
             + booked::<I>(ROW)
-            + RowBuffers::<T>::bytes(ROW)
+            + AT_ONCE * RowBuffers::<T>::bytes(ROW)
             + booked::<T>(ROW)
-    }
-}
-
-/// Whether an element beats the best so far, given whether it comes later in row-major order.
-///
-/// Which of two elements wins is as good as random, so it is computed without a branch to be predicted.
-#[inline(always)]
-fn beats<A: Accumulator>(value: A, best: A, is_later: bool) -> bool {
-    let nan_wins = value.is_nan() & (is_later | !best.is_nan());
-    let number_wins = (value > best) | ((value == best) & !is_later);
-    nan_wins | number_wins
-}
-
-#[inline(always)]
-fn select<V>(condition: bool, yes: V, no: V) -> V {
-    if condition { yes } else { no }
-}
-
-/// The best elements of some places, one for each channel or column: their values, the flat offsets at which their
-/// rows begin, counted from the first row of the window, and their columns in the span.
-struct Best<'s, A> {
-    values: &'s mut [A],
-    rows: &'s mut [u32],
-    columns: &'s mut [u32],
-}
-
-impl<'s, A: Accumulator> Best<'s, A> {
-    fn new(scratch: &mut Scratch<'s>) -> Self {
-        Self { values: scratch.row(ROW), rows: scratch.row(ROW), columns: scratch.row(ROW) }
-    }
-
-    const fn bytes() -> usize {
-        booked::<A>(ROW) + 2 * booked::<u32>(ROW)
-    }
-
-    /// Step 1: takes a row of the window into account; the first starts anew.
-    #[inline(always)]
-    fn take_row(&mut self, row: u32, values: &[A]) {
-        let (best, rows) = (&mut self.values[..values.len()], &mut self.rows[..values.len()]);
-        if row == 0 {
-            best.copy_from_slice(values);
-            rows.fill(0);
-            return;
-        }
-        for ((best, best_row), &value) in best.iter_mut().zip(rows).zip(values) {
-            let wins = value > *best || value.is_nan();
-            *best = select(wins, value, *best);
-            *best_row = select(wins, row, *best_row);
-        }
-    }
-
-    /// Step 2: the best of a window's columns in `span`, for each of `width` channels; whether there is any.
-    #[inline(always)]
-    fn take_columns(&mut self, columns: &Best<'_, A>, window: Window, span: &Range<usize>, width: usize) -> bool {
-        if width == 1 {
-            return self.take_columns_of_plane(columns, window, span);
-        }
-        let (values, rows) = (&mut self.values[..width], &mut self.rows[..width]);
-        let best_columns = &mut self.columns[..width];
-        let mut any = false;
-        for column in taps_in(window, span) {
-            let at = column * width;
-            let (other, other_rows) = (&columns.values[at..at + width], &columns.rows[at..at + width]);
-            let column = column as u32;
-            if !any {
-                values.copy_from_slice(other);
-                rows.copy_from_slice(other_rows);
-                best_columns.fill(column);
-                any = true;
-                continue;
-            }
-            let best = values.iter_mut().zip(&mut *rows).zip(&mut *best_columns);
-            for (((value, row), best_column), (&other, &other_row)) in best.zip(other.iter().zip(other_rows)) {
-                // Columns ascend, so only an earlier row makes an element an earlier one.
-                let wins = beats(other, *value, other_row >= *row);
-                *value = select(wins, other, *value);
-                *row = select(wins, other_row, *row);
-                *best_column = select(wins, column, *best_column);
-            }
-        }
-        any
-    }
-
-    /// [`Best::take_columns`] of a single plane, whose best is kept out of memory.
-    #[inline(always)]
-    fn take_columns_of_plane(&mut self, columns: &Best<'_, A>, window: Window, span: &Range<usize>) -> bool {
-        let mut taps = taps_in(window, span);
-        let Some(mut best) = taps.next() else { return false };
-        let (mut value, mut row) = (columns.values[best], columns.rows[best]);
-        for column in taps {
-            let (other, other_row) = (columns.values[column], columns.rows[column]);
-            let wins = beats(other, value, other_row >= row);
-            value = select(wins, other, value);
-            row = select(wins, other_row, row);
-            best = select(wins, column, best);
-        }
-        (self.values[0], self.rows[0], self.columns[0]) = (value, row, best as u32);
-        true
     }
 }
 
@@ -153,72 +65,216 @@ fn taps_in(window: Window, span: &Range<usize>) -> impl Iterator<Item = usize> {
     taps.take_while(move |&column| column < end).map(move |column| column - start)
 }
 
+/// The maxima of consecutive outputs, and where they lie.
+struct Results<'s, A, I> {
+    values: &'s mut [A],
+    places: &'s mut [I],
+    /// The flat offset of the first output, and their number.
+    flat: usize,
+    len: usize,
+}
+
 impl<T: Float, I: Index> TileKernel<T, I> for WindowsMax<'_, T> {
     #[inline(always)]
     fn fill(&self, tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let range = tile.range();
         let (mut output, mut indices) = tile.split();
-        let mut columns = Best::new(&mut scratch);
-        let mut best = Best::new(&mut scratch);
-        let maxima = scratch.row::<T::Acc>(ROW);
-        let places = scratch.row::<I>(ROW);
-        let mut buffers = RowBuffers::new(&mut scratch, ROW);
-        let staging = rows::staging(&mut scratch);
-        let axis = &Columns::new(self.geometry.axes[2], &mut scratch);
-        // Offsets of rows are kept as 32 bits, half of what they could need; in a plane too large for that, each row
-        // is taken by itself.
-        let rows_at_once = if u32::try_from(self.geometry.input_len()).is_ok() { u64::MAX } else { 1 };
+        let scratch = &mut scratch;
+        let mut across = Across::new(scratch);
+        let mut results = Results { values: scratch.row(ROW), places: scratch.row::<I>(ROW), flat: 0, len: 0 };
+        let mut buffers: [_; AT_ONCE] = std::array::from_fn(|_| RowBuffers::new(scratch, ROW));
+        let staging = rows::staging(scratch);
+        let axis = &Columns::new(self.geometry.axes[2], scratch);
         for group in range.groups {
-            let width = self.input.width_of(group);
-            output_rows(
-                &self.geometry,
-                range.flat.clone(),
-                ROW / width,
-                #[inline(always)]
-                |row| {
-                    row.for_each_span(
+            let plane = Plane::new(&self.input, group);
+            let width = plane.width;
+            let most = ROW / width;
+            let mut output_rows = OutputRows::new(&self.geometry, range.flat.clone(), most);
+            (results.flat, results.len) = (range.flat.start, 0);
+            while let Some(row) = output_rows.next() {
+                if width == 1 {
+                    self.rows_of_plane(
+                        &plane,
+                        (&row, &mut output_rows),
                         axis,
-                        ROW / width,
-                        #[inline(always)]
-                        |outputs, span| {
-                            let mut start = 0;
-                            while start < row.n_rows() {
-                                let end = row.n_rows().min(start.saturating_add(rows_at_once));
-                                let first = row.input_row(&self.geometry, start);
-                                for i in start..end {
-                                    let flat = row.input_row(&self.geometry, i);
-                                    let input = self.input.row(group, flat + span.start..flat + span.end);
-                                    columns.take_row((flat - first) as u32, buffers.widen(input));
-                                }
-                                for ow in outputs.clone() {
-                                    let window = axis.window(ow);
-                                    if !best.take_columns(&columns, window, &span, width) {
-                                        continue;
-                                    }
-                                    let at = (ow - row.w.start) * width;
-                                    let begins = start == 0 && span.start <= window.first;
-                                    for c in 0..width {
-                                        let value = best.values[c];
-                                        let place =
-                                            first + span.start + best.rows[c] as usize + best.columns[c] as usize;
-                                        let is_later = !begins && place > places[at + c].offset();
-                                        if begins || beats(value, maxima[at + c], is_later) {
-                                            maxima[at + c] = value;
-                                            places[at + c] = I::from_offset(place);
-                                        }
-                                    }
-                                }
-                                start = end;
-                            }
-                        },
+                        (&mut across, &mut buffers),
+                        &mut results,
                     );
-                    let len = row.w.len() * width;
-                    rows::store(&mut output, (group, row.flat), &maxima[..len], staging);
+                } else {
+                    self.row_of_group(&plane, &row, axis, (&mut across, &mut buffers), &mut results);
+                }
+                // The next row may be as long as the longest.
+                if results.len + self.geometry.output()[2].min(most) > most || output_rows.is_done() {
+                    let len = results.len * width;
+                    rows::store(&mut output, (group, results.flat), &results.values[..len], staging);
                     if let Some(indices) = &mut indices {
-                        indices.write(group, row.flat, &places[..len]);
+                        indices.write(group, results.flat, &results.places[..len]);
                     }
-                },
-            );
+                    (results.flat, results.len) = (results.flat + results.len, 0);
+                }
+            }
+        }
+    }
+}
+
+impl<T: Float> WindowsMax<'_, T> {
+    /// The end of the rows of a window that are taken together with number `start`: all others, or none.
+    ///
+    /// Places are kept as 32 bits, half of what they could need; in a plane too large for that, each row is taken by
+    /// itself.
+    #[inline(always)]
+    fn end_of_rows(&self, row: &OutputRow, start: u64) -> u64 {
+        if self.is_huge() { start + 1 } else { row.n_rows() }
+    }
+
+    #[inline(always)]
+    fn is_huge(&self) -> bool {
+        u32::try_from(self.geometry.input_len()).is_err()
+    }
+
+    /// The outputs of `row` of a single plane, and of further rows that can be worked on together with it.
+    #[inline(always)]
+    fn rows_of_plane<I: Index>(
+        &self,
+        plane: &Plane<'_, '_, T>,
+        (row, more): (&OutputRow, &mut OutputRows<'_>),
+        axis: &Columns<'_>,
+        (across, buffers): (&mut Across<'_, T::Acc>, &mut [RowBuffers<'_, T>; AT_ONCE]),
+        results: &mut Results<'_, T::Acc, I>,
+    ) {
+        let row_at = results.len;
+        results.len += row.w.len();
+        row.for_each_span(
+            axis,
+            ROW,
+            #[inline(always)]
+            |outputs: Range<usize>, span: Range<usize>| {
+                Strip::for_each(
+                    axis,
+                    (&outputs, &span),
+                    #[inline(always)]
+                    |strip| {
+                        let at = row_at + strip.outputs.start - row.w.start;
+                        let goes_on = span.start > axis.window(strip.outputs.start).first;
+                        let n_outputs = strip.outputs.len();
+                        let is_whole = n_outputs == self.geometry.output()[2] && strip.has_all(axis);
+                        let n_rows = if is_whole && !self.is_huge() {
+                            Across::<T::Acc>::most_rows(strip).min(1 + more.n_whole()).min((ROW - at) / n_outputs)
+                        } else {
+                            1
+                        };
+                        let mut start = 0;
+                        while start < row.n_rows() {
+                            let origin = if self.is_huge() { row.input_row(&self.geometry, start) } else { 0 };
+                            for i in 0..n_rows {
+                                let next = if i > 0 { more.next() } else { None };
+                                let row = next.as_ref().unwrap_or(row);
+                                let rows = start..self.end_of_rows(row, start);
+                                across.put_row(
+                                    strip,
+                                    i,
+                                    #[inline(always)]
+                                    |columns| {
+                                        self.down(plane, (row, rows), (&strip.span, origin, 1), columns, buffers)
+                                    },
+                                );
+                            }
+                            let found = Found {
+                                values: &mut results.values[at..],
+                                places: &mut results.places[at..],
+                                origin,
+                                goes_on: goes_on || start > 0,
+                            };
+                            across.find(strip, n_rows, axis, found);
+                            start = self.end_of_rows(row, start);
+                        }
+                        results.len += (n_rows - 1) * n_outputs;
+                    },
+                );
+            },
+        );
+    }
+
+    /// The outputs of `row` of a group of several channels.
+    #[inline(always)]
+    fn row_of_group<I: Index>(
+        &self,
+        plane: &Plane<'_, '_, T>,
+        row: &OutputRow,
+        axis: &Columns<'_>,
+        (across, buffers): (&mut Across<'_, T::Acc>, &mut [RowBuffers<'_, T>; AT_ONCE]),
+        results: &mut Results<'_, T::Acc, I>,
+    ) {
+        let width = plane.width;
+        let row_at = results.len;
+        results.len += row.w.len();
+        row.for_each_span(
+            axis,
+            ROW / width,
+            #[inline(always)]
+            |outputs: Range<usize>, span: Range<usize>| {
+                let mut start = 0;
+                while start < row.n_rows() {
+                    let end = self.end_of_rows(row, start);
+                    let origin = row.input_row(&self.geometry, start) + span.start;
+                    let (columns, best) = across.both();
+                    let len = columns.values.len();
+                    self.down(plane, (row, start..end), (&span, origin, 0), columns.part(0..len), buffers);
+                    for ow in outputs.clone() {
+                        let window = axis.window(ow);
+                        if !best.take_columns(columns, taps_in(window, &span), width) {
+                            continue;
+                        }
+                        let at = (row_at + ow - row.w.start) * width;
+                        let mut found = Found {
+                            values: &mut results.values[at..at + width],
+                            places: &mut results.places[at..at + width],
+                            origin,
+                            goes_on: start > 0 || span.start > window.first,
+                        };
+                        found.put_every::<1>(0..width, (best.values, best.places));
+                    }
+                    start = end;
+                }
+            },
+        );
+    }
+
+    /// Step 1: the best of each column of `span`, of some rows of a window. Places are counted from `origin`, and grow by
+    /// `step` from element to element.
+    #[inline(always)]
+    fn down(
+        &self,
+        plane: &Plane<'_, '_, T>,
+        (row, rows): (&OutputRow, Range<u64>),
+        (span, origin, step): (&Range<usize>, usize, u32),
+        mut columns: Best<'_, T::Acc>,
+        buffers: &mut [RowBuffers<'_, T>; AT_ONCE],
+    ) {
+        let last = row.input_row(&self.geometry, rows.end - 1) + span.start;
+        let len = plane.row_len(span.len(), last);
+        let mut flats = row.input_rows(&self.geometry, rows.start);
+        let mut left = rows.end - rows.start;
+        let mut are_first = true;
+        let mut next = || flats.next().unwrap_or(0) + span.start;
+        let [first, second, third] = buffers;
+        macro_rules! take {
+            ($($buffers:ident),*) => {{
+                let rows = [$({
+                    let flat = next();
+                    ((flat - origin) as u32, plane.row(flat, len, $buffers))
+                }),*];
+                left -= rows.len() as u64;
+                columns.take_rows(rows, step, are_first);
+            }};
+        }
+        while left > 0 {
+            match left {
+                1 => take!(first),
+                2 => take!(first, second),
+                _ => take!(first, second, third),
+            }
+            are_first = false;
         }
     }
 }
