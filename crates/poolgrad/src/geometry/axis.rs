@@ -107,6 +107,20 @@ impl AxisWindows {
         }
     }
 
+    /// The windows of `o` and of all positions after it, without a division for each.
+    #[inline(always)]
+    pub(crate) fn windows_from(&self, o: usize) -> WindowsFrom {
+        let start = match self.rule {
+            Rule::Fixed { .. } => (0, 0),
+            Rule::Adaptive => {
+                let product = o as u128 * self.input as u128;
+                (scale_floor(o, self.input, self.output), (product % self.output as u128) as usize)
+            }
+        };
+        let step = (self.input / self.output, self.input % self.output);
+        WindowsFrom { axis: *self, o, start, step }
+    }
+
     /// The inputs from where window `o` starts to where it ends, padding left out. Unlike first and last taps, which
     /// padding and dilation together can make go back, both ends ascend with `o`.
     #[inline(always)]
@@ -156,6 +170,35 @@ impl AxisWindows {
     }
 }
 
+/// Windows in ascending order, as [`AxisWindows::windows_from`] gives them.
+pub(crate) struct WindowsFrom {
+    axis: AxisWindows,
+    /// The position of the next window.
+    o: usize,
+    /// Where it starts, if it is adaptive: the quotient and the remainder of `o·I / O`.
+    start: (usize, usize),
+    /// The quotient and the remainder of `I / O`.
+    step: (usize, usize),
+}
+
+impl WindowsFrom {
+    /// The next window; there must be one.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Window {
+        let AxisWindows { output, rule, .. } = self.axis;
+        self.o += 1;
+        if let Rule::Fixed { .. } = rule {
+            return self.axis.window(self.o - 1);
+        }
+        let first = self.start.0;
+        self.start = (first + self.step.0, self.start.1 + self.step.1);
+        if self.start.1 >= output {
+            self.start = (self.start.0 + 1, self.start.1 - output);
+        }
+        Window { first, count: self.start.0 + usize::from(self.start.1 > 0) - first, step: 1 }
+    }
+}
+
 /// The parameters of fixed windows along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FixedTaps {
@@ -199,6 +242,8 @@ mod tests {
             let taps: Vec<_> = (0..window.count).map(|j| window.first + j * window.step).collect();
             assert_eq!(&taps, want, "window {o} of {windows:?}");
             assert_eq!(want.last(), Some(&window.last()));
+            let mut from = windows.windows_from(o);
+            (o..all.len()).for_each(|o| assert_eq!(from.next(), windows.window(o), "window {o} of {windows:?}"));
         }
         let mut taps: Vec<usize> = all.iter().flatten().copied().collect();
         taps.sort_unstable();
@@ -266,6 +311,8 @@ mod tests {
         let last = windows.window(output - 1);
         assert_eq!(last.last(), input - 1);
         assert_eq!(windows.window(0), Window { first: 0, count: 3, step: 1 });
+        let mut from = windows.windows_from(output - 2);
+        assert_eq!([from.next(), from.next()], [windows.window(output - 2), windows.window(output - 1)]);
         assert_eq!(windows.reaching(input - 1..input).end, output);
     }
 }

@@ -11,54 +11,109 @@
 //! 2. widen it along W: at each `w`, from +0.0, add the shares of the windows that hold it, `ow` ascending;
 //! 3. add the wide row to every row `(d, h)` of its window.
 //!
-//! Depths that lie in the same windows have the same gradients. So a depth is summed up only where the set of windows
-//! along D changes, and is a copy of the depth before it, already rounded, otherwise. Depths are formed in the output
-//! where it can hold them and is not to be streamed; otherwise a few at a time are gathered in the cache and written out.
-//! Where each plane has a single output, all of its elements are the same.
+//! Places that lie in the same windows have the same gradients. So each axis is taken in *stretches* of such places, and
+//! a row is formed, and rounded, once for each meeting of a stretch along D and one along H, and copied to all their rows.
+//! Rows of groups of channels have one place for each stretch along W, which is repeated first. Short rows are put together in the cache to a *slab*, the
+//! part of one depth that a tile has, and slabs of small planes to longer pieces; they are formed in the output itself
+//! where it can hold them and is not to be streamed. Where each plane has a single output, there is one cell.
 //!
 //! Traffic per output: its gradient; per input: one write of its gradient.
 
 use std::ops::Range;
 
 use super::rows::{self, ROW};
-use super::widen::{OutputRow, Widen, within};
+use super::stretches::{Stretches, copy_over, multiply};
+use super::widen::{OutputRows, Widen, most_pitch};
 use crate::dtype::{Accumulator, Element, Float, Sum};
 use crate::exec::{Scratch, TileKernel, booked};
-use crate::geometry::Geometry;
-use crate::tensor::raw::{Source, Tile};
+use crate::geometry::{AxisWindows, Geometry};
+use crate::tensor::partition::{Partition, Wanted};
+use crate::tensor::raw::{OutTile, Source, Tile};
 
-/// The elements of the depths that are gathered at a time: long enough to be written out in one go, short enough to
-/// stay in the first-level cache.
+/// The elements of the slabs that are gathered at a time: long enough to be written out in one go, short enough to stay
+/// in the first-level cache.
 const GATHERED: usize = 4096;
+
+/// The most elements of a slab where a tile need not be whole depths.
+const SLAB: usize = 16 << 10;
+
+/// The bytes of a row that is long enough to be written out alone.
+const LONG: usize = 4 << 10;
+
+/// The most elements of a row that is not cut.
+const LONGEST: usize = 8 << 10;
 
 /// The gradients of all outputs, and the windows they are shared among.
 pub(crate) struct Spread<'a, T: Float> {
     grad_output: Source<'a, T>,
     geometry: Geometry,
-    flat_len: usize,
+    cut: Partition,
     width: usize,
 }
 
-impl<'a, T: Float> Spread<'a, T> {
-    /// A spread into tiles of at most `flat_len` places of groups of `width` channels.
-    pub(crate) fn new(grad_output: Source<'a, T>, geometry: Geometry, (flat_len, width): (usize, usize)) -> Self {
-        Self { grad_output, geometry, flat_len, width }
-    }
+/// The elements that a worker holds.
+struct Lens {
+    /// The different rows of one depth.
+    cells: usize,
+    /// What is written out in one go.
+    pieces: usize,
+    /// Whether that is a row.
+    by_rows: bool,
+}
 
-    /// The scratch bytes of one worker.
-    pub(crate) fn bytes(geometry: &Geometry, (flat_len, width): (usize, usize)) -> usize {
-        let [_, _, n_w] = geometry.input();
-        let (depth, gathered) = lens(geometry, (flat_len, width));
-        let even = booked::<T::Acc>(ROW) + 3 * booked::<T>(ROW);
-        even.max(booked::<T::Acc>(depth) + booked::<T>(gathered) + Widen::<T>::bytes(flat_len.min(n_w), width))
+impl Lens {
+    fn new<T: Element>(axes: &[AxisWindows; 3], cut: &Partition, width: usize) -> Self {
+        let [d, h, w] = cut.block();
+        let cells = Stretches::most(&axes[1], h) * most_pitch(&axes[2], w, width);
+        let (row, slab) = (w * width, h * w * width);
+        let by_rows = w < axes[2].input() || row * size_of::<T>() >= LONG;
+        let is_depth = h == axes[1].input();
+        let n_slabs = if is_depth { (GATHERED / slab).clamp(1, d) } else { 1 };
+        Self { cells, pieces: if by_rows { row } else { n_slabs * slab }, by_rows }
     }
 }
 
-/// The elements of one depth, and of all depths that are gathered.
-fn lens(geometry: &Geometry, (flat_len, width): (usize, usize)) -> (usize, usize) {
-    let [_, n_h, n_w] = geometry.input();
-    let depth = flat_len.min(n_h * n_w) * width;
-    (depth, (flat_len * width).min((GATHERED / depth).max(1) * depth))
+/// How `n_groups` groups of `width` channels are cut into tiles as `wanted`: where depths are long, into blocks that reach
+/// over the depths and rows that are copies of each other.
+pub(crate) fn cut_for_spread(geometry: &Geometry, n_groups: usize, width: usize, wanted: Wanted) -> Partition {
+    let dims @ [n_d, n_h, n_w] = geometry.input();
+    let is_small = n_h.saturating_mul(n_w).saturating_mul(width) <= SLAB && n_d <= SLAB;
+    if geometry.output_len() <= 1 || is_small {
+        return Partition::new(n_groups, dims, wanted);
+    }
+    let n_places = n_groups.saturating_mul(geometry.input_len());
+    let most = wanted.most.min(n_places.div_ceil(wanted.least_tiles.max(1)));
+    // As much of an axis as is allowed, in equal parts, of whole windows if they are so short.
+    let window = |axis: usize| dims[axis].div_ceil(geometry.output()[axis]);
+    let part = |axis: usize, most: usize| {
+        let even = dims[axis].div_ceil(dims[axis].div_ceil(most.max(1)));
+        let windows = even.next_multiple_of(window(axis));
+        if windows <= most { windows } else { even }
+    };
+    // A row of single channels has a table, if it is not of too many outputs.
+    let columns = if width == 1 { LONGEST.min((ROW - 2) * window(2)) } else { LONGEST / width };
+    let w = part(2, columns.min(most));
+    let h = part(1, (SLAB / (w * width)).max(window(1)).min(most / w));
+    let d = part(0, (most / (w * h)).min(SLAB));
+    Partition::blocks(n_groups, dims, (1, [d, h, w]))
+}
+
+impl<'a, T: Float> Spread<'a, T> {
+    /// A spread into the tiles of `cut`, of groups of `width` channels.
+    pub(crate) fn new(grad_output: Source<'a, T>, geometry: Geometry, (cut, width): (Partition, usize)) -> Self {
+        Self { grad_output, geometry, cut, width }
+    }
+
+    /// The scratch bytes of one worker.
+    pub(crate) fn bytes(geometry: &Geometry, (cut, width): (&Partition, usize)) -> usize {
+        let axes = &geometry.axes;
+        let block = cut.block();
+        let lens = Lens::new::<T>(axes, cut, width);
+        let even = booked::<T::Acc>(ROW) + 3 * booked::<T>(ROW);
+        let stretches: usize = axes.iter().zip(block).map(|(axis, len)| Stretches::bytes(axis, len)).sum();
+        let rounded = booked::<T>(lens.cells) + booked::<T>(lens.pieces);
+        even.max(stretches + booked::<T::Acc>(lens.cells) + rounded + Widen::<T>::bytes(&axes[2], block[2], width))
+    }
 }
 
 impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
@@ -68,42 +123,34 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
             return self.fill_evenly(tile, scratch);
         }
         let range = tile.range();
-        let (depth_len, gathered_len) = lens(&self.geometry, (self.flat_len, self.width));
-        let sums = scratch.row::<T::Acc>(depth_len);
-        let gathered = scratch.row::<T>(gathered_len);
-        let block = Block::new(&self.geometry, &range.flat);
-        let mut widen = Widen::new(self.geometry.axes[2], block.w.clone(), self.width, &mut scratch);
-        for group in range.groups {
-            let width = self.grad_output.width_of(group);
-            let depth_len = block.h.len() * block.w.len() * width;
-            if let Some(memory) = tile.first.memory(group..group + 1, range.flat.clone()) {
-                self.fill_memory(group, (&block, &mut sums[..depth_len]), memory, &mut widen);
-                continue;
-            }
-            let mut flat = range.flat.start;
-            let mut n_gathered = 0;
-            let mut reaching = 0..0;
-            for d in block.d.clone() {
-                let before = std::mem::replace(&mut reaching, self.geometry.axes[0].reaching(d..d + 1));
-                let at = n_gathered * depth_len;
-                if reaching != before {
-                    let sums = &mut sums[..depth_len];
-                    self.sum_depth((group, reaching.clone()), &block, sums, &mut widen);
-                    T::narrow(sums, &mut gathered[at..at + depth_len]);
-                } else if n_gathered > 0 {
-                    gathered.copy_within(at - depth_len..at, at);
-                } else {
-                    // The depth before was the last that was written out.
-                    let last = (gathered.len() / depth_len - 1) * depth_len;
-                    gathered.copy_within(last..last + depth_len, 0);
-                }
-                n_gathered += 1;
-                if (n_gathered + 1) * depth_len > gathered.len() || d + 1 == block.d.end {
-                    let done = &gathered[..n_gathered * depth_len];
-                    tile.first.write(group, flat, done);
-                    flat += done.len() / width;
-                    n_gathered = 0;
-                }
+        let lens = Lens::new::<T>(&self.geometry.axes, &self.cut, self.width);
+        let [axis_d, axis_h, axis_w] = &self.geometry.axes;
+        let [d, h, w] = range.block.clone();
+        let block = Block {
+            d: Stretches::new(axis_d, d, &mut scratch),
+            h: Stretches::new(axis_h, h, &mut scratch),
+            w: Stretches::new(axis_w, w, &mut scratch),
+        };
+        let mut cells = Cells {
+            sums: scratch.row(lens.cells),
+            rounded: scratch.row(lens.cells),
+            widen: Widen::new(
+                (&self.grad_output, &self.geometry),
+                (&block.h.outputs, &block.w),
+                self.width,
+                &mut scratch,
+            ),
+        };
+        let pieces = scratch.row::<T>(lens.pieces);
+        for group in range.groups.clone() {
+            if range.is_contiguous()
+                && let Some(memory) = tile.first.memory(group..group + 1, range.flat.clone())
+            {
+                self.fill_memory(group, (&block, &mut cells), memory);
+            } else if lens.by_rows {
+                self.write_rows(group, (&block, &mut cells), pieces, &mut tile.first);
+            } else {
+                self.write_slabs(group, (&block, &mut cells), pieces, &mut tile.first);
             }
         }
     }
@@ -112,26 +159,87 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
 impl<T: Float> Spread<'_, T> {
     /// Fills all depths of a block where they lie.
     #[inline(always)]
-    fn fill_memory(
+    fn fill_memory(&self, group: usize, (block, cells): (&Block<'_>, &mut Cells<'_, T>), memory: &mut [T]) {
+        let width = self.grad_output.width_of(group);
+        let len = block.slab_len(width);
+        for depths in block.d.iter() {
+            let depths_memory = &mut memory[depths.places.start * len..depths.places.end * len];
+            let rounded = self.cells_of(group, depths.outputs, block, cells);
+            block.fill_slab(rounded, width, depths_memory);
+            multiply(depths_memory, len);
+        }
+    }
+
+    /// Writes a block whose rows are long, each row alone.
+    #[inline(always)]
+    fn write_rows(
         &self,
         group: usize,
-        (block, sums): (&Block, &mut [T::Acc]),
-        memory: &mut [T],
-        widen: &mut Widen<'_, T>,
+        (block, cells): (&Block<'_>, &mut Cells<'_, T>),
+        row: &mut [T],
+        out: &mut OutTile<'_, T>,
     ) {
-        let len = sums.len();
-        let mut reaching = 0..0;
-        for (d, at) in block.d.clone().zip((0..).step_by(len)) {
-            let before = std::mem::replace(&mut reaching, self.geometry.axes[0].reaching(d..d + 1));
-            if reaching == before {
-                memory.copy_within(at - len..at, at);
-            } else if let Some(sums) = T::as_wide_mut(&mut memory[at..at + len]) {
-                self.sum_depth((group, reaching.clone()), block, sums, widen);
-            } else {
-                self.sum_depth((group, reaching.clone()), block, sums, widen);
-                T::narrow(sums, &mut memory[at..at + len]);
+        let width = self.grad_output.width_of(group);
+        let row = &mut row[..block.w.n_places * width];
+        for depths in block.d.iter() {
+            let rounded = self.cells_of(group, depths.outputs, block, cells);
+            for (number, rows) in block.h.iter().enumerate() {
+                let cells = &rounded.elements[number * rounded.pitch..];
+                let row = if rounded.are_wide {
+                    &cells[..row.len()]
+                } else {
+                    block.w.repeat(cells, width, row);
+                    &*row
+                };
+                for d in depths.places.clone() {
+                    for h in rows.places.clone() {
+                        out.write(group, self.flat(block, d, h), row);
+                    }
+                }
             }
         }
+    }
+
+    /// Writes a block whose rows are short: slab by slab, or several small ones together.
+    #[inline(always)]
+    fn write_slabs(
+        &self,
+        group: usize,
+        (block, cells): (&Block<'_>, &mut Cells<'_, T>),
+        pieces: &mut [T],
+        out: &mut OutTile<'_, T>,
+    ) {
+        let width = self.grad_output.width_of(group);
+        let len = block.slab_len(width);
+        let most = pieces.len() / len;
+        // The first depth that is not written, and the number of those that are gathered.
+        let (mut first, mut n_gathered) = (0, 0);
+        for depths in block.d.iter() {
+            let rounded = self.cells_of(group, depths.outputs, block, cells);
+            let mut last = None;
+            for d in depths.places {
+                if n_gathered == most {
+                    out.write(group, self.flat(block, first, 0), &pieces[..most * len]);
+                    (first, n_gathered) = (d, 0);
+                }
+                let at = n_gathered * len;
+                match last {
+                    None => block.fill_slab(rounded, width, &mut pieces[at..]),
+                    Some(last) if last == at => (),
+                    Some(last) => pieces.copy_within(last..last + len, at),
+                }
+                last = Some(at);
+                n_gathered += 1;
+            }
+        }
+        out.write(group, self.flat(block, first, 0), &pieces[..n_gathered * len]);
+    }
+
+    /// The flat offset of the first element of row `h` of depth `d` of a block.
+    #[inline(always)]
+    fn flat(&self, block: &Block<'_>, d: usize, h: usize) -> usize {
+        let [_, n_h, n_w] = self.geometry.input();
+        ((block.d.first_place + d) * n_h + block.h.first_place + h) * n_w + block.w.first_place
     }
 
     /// Fills a tile of planes that have one output each, some planes at a time.
@@ -166,27 +274,65 @@ impl<T: Float> Spread<'_, T> {
         }
     }
 
-    /// The sums of one depth, which lies in the windows `reaching` along D.
+    /// The different rows of the depths that lie in the windows `outputs` along D.
     #[inline(always)]
-    fn sum_depth(
+    fn cells_of<'c>(
         &self,
-        (group, reaching): (usize, Range<usize>),
-        block: &Block,
-        sums: &mut [T::Acc],
+        group: usize,
+        outputs: Range<usize>,
+        block: &Block<'_>,
+        cells: &'c mut Cells<'_, T>,
+    ) -> Rounded<'c, T> {
+        let width = self.grad_output.width_of(group);
+        let Cells { sums, rounded, widen } = cells;
+        let pitch = widen.pitch(&block.w, width);
+        let n_rows = block.h.len();
+        let are_single = outputs.len() == 1 && self.geometry.axes[1].are_disjoint();
+        let sums = if are_single && widen.are_all() {
+            // A wide row has no negative zero, so that it is the sum of +0.0 and itself.
+            let rows = OutputRows { group, od: outputs.start, oh: block.h.outputs.clone() };
+            widen.rows(&self.grad_output, &rows, &block.w)
+        } else {
+            let sums = &mut sums[..n_rows * pitch];
+            self.add_up((group, outputs), block, (sums, pitch), widen);
+            sums
+        };
+        let elements = T::from_wide(sums).unwrap_or_else(|| {
+            let rounded = &mut rounded[..sums.len()];
+            T::narrow(sums, rounded);
+            rounded
+        });
+        Rounded { elements, pitch, are_wide: self.width == 1 }
+    }
+
+    /// The sums of the depths that lie in the windows `outputs` along D: rows, and from one row to the next.
+    #[inline(always)]
+    fn add_up(
+        &self,
+        (group, outputs): (usize, Range<usize>),
+        block: &Block<'_>,
+        (sums, pitch): (&mut [T::Acc], usize),
         widen: &mut Widen<'_, T>,
     ) {
-        let [axis_d, axis_h, _] = self.geometry.axes;
-        let [_, n_h, n_w] = self.geometry.output();
-        rows::clear(sums);
-        for od in reaching {
-            for oh in axis_h.reaching(block.h.clone()) {
-                let window = axis_h.window(oh);
-                let n_rows = axis_d.window(od).count as u64 * window.count as u64;
-                let output = OutputRow { group, flat: (od * n_h + oh) * n_w, n_rows };
-                let wide = widen.row(&self.grad_output, &output);
-                let h = within(window, &block.h);
-                let rows = sums[(h.start - block.h.start) * wide.len()..].chunks_exact_mut(wide.len());
-                rows.take(h.len()).for_each(|row| rows::add(row, wide));
+        for od in outputs.clone() {
+            let mut stretches = 0..0;
+            let Range { mut start, end } = block.h.outputs;
+            while start < end {
+                let oh = start..end.min(start + widen.n_rows());
+                start = oh.end;
+                let rows = OutputRows { group, od, oh: oh.clone() };
+                let wide = widen.rows(&self.grad_output, &rows, &block.w);
+                for (oh, wide) in oh.zip(wide.chunks_exact(pitch)) {
+                    stretches = block.h.of(oh, stretches.start);
+                    for number in stretches.clone() {
+                        let sums = &mut sums[number * pitch..][..pitch];
+                        if od == outputs.start && block.h.begins_with(number, oh) {
+                            sums.iter_mut().zip(wide).for_each(|(sum, &term)| *sum = T::Acc::ZERO + term);
+                        } else {
+                            rows::add(sums, wide);
+                        }
+                    }
+                }
             }
         }
     }
@@ -202,23 +348,50 @@ fn repeat<T: Element>(values: &[T], row: &mut [T]) {
 }
 
 /// The depths, rows and columns of a tile.
-struct Block {
-    d: Range<usize>,
-    h: Range<usize>,
-    w: Range<usize>,
+struct Block<'s> {
+    d: Stretches<'s>,
+    h: Stretches<'s>,
+    w: Stretches<'s>,
 }
 
-impl Block {
-    /// A tile is some whole depths, or some whole rows of one depth, or part of one row.
+impl Block<'_> {
+    /// The elements of the block at one depth, in a group of `width` channels.
     #[inline(always)]
-    fn new(geometry: &Geometry, flat: &Range<usize>) -> Self {
-        let [_, n_h, n_w] = geometry.input();
-        let (first, last) = (flat.start, flat.end - 1);
-        let range = |first: usize, last: usize| first..last + 1;
-        Self {
-            d: range(first / (n_h * n_w), last / (n_h * n_w)),
-            h: range(first / n_w % n_h, last / n_w % n_h),
-            w: range(first % n_w, last % n_w),
+    fn slab_len(&self, width: usize) -> usize {
+        self.h.n_places * self.w.n_places * width
+    }
+
+    /// Repeats the different rows of a depth. What follows the slab may be written too.
+    #[inline(always)]
+    fn fill_slab<T: Element>(&self, rounded: Rounded<'_, T>, width: usize, slab: &mut [T]) {
+        let len = self.w.n_places * width;
+        for (number, rows) in self.h.iter().enumerate() {
+            let cells = &rounded.elements[number * rounded.pitch..];
+            if rounded.are_wide {
+                for row in rows.places {
+                    copy_over(cells, &mut slab[row * len..], len);
+                }
+            } else {
+                let rows = &mut slab[rows.places.start * len..rows.places.end * len];
+                self.w.repeat(cells, width, &mut rows[..len]);
+                multiply(rows, len);
+            }
         }
     }
+}
+
+/// The different rows of one depth, and how far they are apart.
+#[derive(Clone, Copy)]
+struct Rounded<'c, T> {
+    elements: &'c [T],
+    pitch: usize,
+    /// Whether they have all columns, and not one for each stretch.
+    are_wide: bool,
+}
+
+/// The cells of one depth, and what they are formed with.
+struct Cells<'s, T: Float> {
+    sums: &'s mut [T::Acc],
+    rounded: &'s mut [T],
+    widen: Widen<'s, T>,
 }

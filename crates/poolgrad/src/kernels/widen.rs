@@ -1,150 +1,285 @@
-//! Widening: one row of outputs, each divided by its window's size and added to the columns of its window.
+//! Widening: rows of outputs, each divided by its window's size and added to the columns of its window.
 //!
-//! Where no column lies in more than two windows, as in every adaptive pooling to no more outputs than inputs, a table
-//! made once for a tile says which outputs each column lies in. A wide row is then fetched, a few columns at a time,
-//! instead of being added up window by window: `(0.0 + share of the first) + share of the second`, or of nothing, which
-//! is the same sum.
+//! A row of one channel has a sum for each column. Where no column lies in more than two windows, as in every adaptive
+//! pooling to no more outputs than inputs, a table made once for a tile says which outputs each column lies in. Wide rows
+//! are then fetched, many rows at a time, instead of being added up window by window: `(0.0 + share of the first) + share
+//! of the second`, or of nothing, which is the same sum. Where windows do not overlap, `0.0 + share` is repeated.
+//!
+//! Where a group has several channels, a row has a sum for each of them and each stretch of columns.
+//!
+//! The depths of two neighbouring stretches along D have windows in common, so the rows of the last two `od` are kept,
+//! unless there are many.
 
 use std::ops::Range;
 
 use super::rows::{self, ROW, RowBuffers};
+use super::stretches::Stretches;
 use crate::dtype::{Accumulator, Float, Sum};
 use crate::exec::{Scratch, booked};
-use crate::geometry::{AxisWindows, Window};
+use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::raw::Source;
 
-/// One row of outputs of one group, and the number of rows of its windows.
-pub(super) struct OutputRow {
+/// Wide rows begin at multiples of this, if they have one channel, so that vectors are full.
+pub(super) const LANES: usize = 8;
+
+/// The elements of the wide rows that are kept, unless a single row has more.
+const KEPT: usize = 8 << 10;
+
+/// Rows of outputs of one group, all of one `od`.
+#[derive(Clone)]
+pub(super) struct OutputRows {
     pub(super) group: usize,
-    /// The flat offset of its first output.
-    pub(super) flat: usize,
-    pub(super) n_rows: u64,
+    pub(super) od: usize,
+    pub(super) oh: Range<usize>,
 }
 
 /// Widens rows along the columns of one tile.
 pub(super) struct Widen<'s, T: Float> {
-    axis: AxisWindows,
-    /// The columns of the tile, and the outputs that reach them.
-    columns: Range<usize>,
-    outputs: Range<usize>,
-    table: Option<Table<'s>>,
-    /// Shares of outputs; the last place is for [`NOTHING`].
+    axes: [AxisWindows; 3],
+    width: usize,
+    /// The rows that are widened together, and whether they are all that the tile reads of one `od`.
+    n_rows: usize,
+    are_all: bool,
+    table: Option<Table<'s, T::Acc>>,
+    /// Shares of outputs; with a table, the last place is for [`NOTHING`].
     shares: &'s mut [T::Acc; ROW],
-    wide: &'s mut [T::Acc],
+    /// Wide rows of even and of odd `od`, and the group and `od` that they are of.
+    wide: [&'s mut [T::Acc]; 2],
+    kept: [Option<(usize, usize)>; 2],
     buffers: RowBuffers<'s, T>,
 }
 
-/// For each column, the outputs whose windows it lies in, counted from the first that reaches the tile.
-struct Table<'s> {
-    first: &'s mut [u32],
-    second: &'s mut [u32],
-    /// For each output, the columns of its window.
+/// What is known of the outputs that reach the tile, where no column lies in more than two windows.
+struct Table<'s, A> {
+    /// The rows that are read together.
+    n_rows: usize,
+    /// The sizes of the windows of those rows that begin with the second of these numbers, `first` deep.
+    sizes: &'s mut [A],
+    sized: (usize, usize),
+    /// The columns of each window.
     counts: &'s mut [u32],
+    /// For each column of each row, the outputs that it lies in, counted from the first; `None` where windows do not
+    /// overlap.
+    pairs: Option<(&'s [u32], &'s [u32])>,
 }
 
 /// The number of no output: the share there is zero.
 const NOTHING: u32 = ROW as u32 - 1;
 
+/// The most elements from one wide row of `n_columns` to the next.
+pub(super) fn most_pitch(axis: &AxisWindows, n_columns: usize, width: usize) -> usize {
+    if width == 1 { n_columns.next_multiple_of(LANES) } else { Stretches::most(axis, n_columns) * width }
+}
+
 impl<'s, T: Float> Widen<'s, T> {
     /// The scratch bytes for rows of up to `n_columns` columns of `width` channels.
-    pub(super) fn bytes(n_columns: usize, width: usize) -> usize {
-        booked::<T::Acc>(n_columns * width)
-            + booked::<T::Acc>(ROW)
+    pub(super) fn bytes(axis: &AxisWindows, n_columns: usize, width: usize) -> usize {
+        let pitch = most_pitch(axis, n_columns, width);
+        2 * booked::<T::Acc>(KEPT.max(pitch))
+            + 2 * booked::<T::Acc>(ROW)
             + RowBuffers::<T>::bytes(ROW)
-            + 2 * booked::<u32>(n_columns)
             + booked::<u32>(ROW)
+            + 2 * booked::<u32>(KEPT.max(pitch))
     }
 
-    /// For the columns `columns` of rows of `width` channels.
+    /// For `columns` of the outputs `oh` of rows of `width` channels.
     #[inline(always)]
-    pub(super) fn new(axis: AxisWindows, columns: Range<usize>, width: usize, scratch: &mut Scratch<'s>) -> Self {
-        let outputs = axis.reaching(columns.clone());
-        let wide = scratch.row(columns.len() * width);
+    pub(super) fn new(
+        (grad_output, geometry): (&Source<'_, T>, &Geometry),
+        (oh, columns): (&Range<usize>, &Stretches<'_>),
+        width: usize,
+        scratch: &mut Scratch<'s>,
+    ) -> Self {
+        let len = KEPT.max(most_pitch(&geometry.axes[2], columns.n_places, width));
+        let pitch = if width == 1 { columns.n_places.next_multiple_of(LANES) } else { columns.len() * width };
+        let n_rows = (len / pitch).min(oh.len());
+        let wide = [scratch.row(len), scratch.row(len)];
         let shares = scratch.row(ROW).try_into().unwrap_or_else(|_| unreachable!("a row of that length"));
         let buffers = RowBuffers::new(scratch, ROW);
-        let may_be_table = width == 1 && outputs.len() < ROW && u32::try_from(axis.input()).is_ok();
-        let table = if may_be_table { Table::new(&axis, (&columns, &outputs), scratch) } else { None };
-        Self { axis, columns, outputs, table, shares, wide, buffers }
+        let axes = geometry.axes;
+        let table = if width == 1 && columns.outputs.len() + LANES <= ROW {
+            let [_, n_h, n_w] = geometry.output();
+            let are_neighbours = columns.outputs.len() == n_w && grad_output.run_len() >= n_h * n_w;
+            let most = if are_neighbours { (ROW - LANES) / n_w } else { 1 };
+            Table::new(&axes[2], columns, n_rows.min(most), scratch)
+        } else {
+            None
+        };
+        Self { axes, width, n_rows, are_all: n_rows == oh.len(), table, shares, wide, kept: [None; 2], buffers }
     }
 
-    /// The row at `output`, widened.
+    /// Whether those are all that the tile reads of one `od`.
     #[inline(always)]
-    pub(super) fn row(&mut self, grad_output: &Source<'_, T>, output: &OutputRow) -> &[T::Acc] {
-        let width = grad_output.width_of(output.group);
-        let Self { axis, columns, outputs, table, shares, wide, buffers } = self;
-        let wide = &mut wide[..columns.len() * width];
-        let row =
-            |part: &Range<usize>| grad_output.row(output.group, output.flat + part.start..output.flat + part.end);
-        if let Some(table) = table {
-            let gradients = buffers.widen(row(outputs));
-            for ((share, &gradient), &count) in shares.iter_mut().zip(gradients).zip(&*table.counts) {
-                *share = gradient / T::Acc::from_count(output.n_rows * u64::from(count));
-            }
-            shares[NOTHING as usize] = T::Acc::ZERO;
-            for ((wide, &first), &second) in wide.iter_mut().zip(&*table.first).zip(&*table.second) {
-                // The remainder changes nothing, and tells the compiler that the place exists.
-                *wide = (T::Acc::ZERO + shares[first as usize % ROW]) + shares[second as usize % ROW];
-            }
-            return wide;
-        }
-        rows::clear(wide);
-        let shares = &mut shares[..width];
-        let Range { mut start, end } = outputs.clone();
-        while start < end {
-            let part = start..end.min(start + ROW / width);
-            let gradients = buffers.widen(row(&part));
-            for (ow, gradients) in part.clone().zip(gradients.chunks_exact(width)) {
-                let window = axis.window(ow);
-                let count = T::Acc::from_count(output.n_rows * window.count as u64);
-                for (share, &gradient) in shares.iter_mut().zip(gradients) {
-                    *share = gradient / count;
+    pub(super) fn are_all(&self) -> bool {
+        self.are_all
+    }
+
+    /// The rows that are widened together.
+    #[inline(always)]
+    pub(super) fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// The elements from one wide row of a group of `width` channels to the next.
+    #[inline(always)]
+    pub(super) fn pitch(&self, columns: &Stretches<'_>, width: usize) -> usize {
+        if self.width == 1 { columns.n_places.next_multiple_of(LANES) } else { columns.len() * width }
+    }
+
+    /// The rows of `outputs`, widened, each with what fills it up.
+    #[inline(always)]
+    pub(super) fn rows(
+        &mut self,
+        grad_output: &Source<'_, T>,
+        outputs: &OutputRows,
+        columns: &Stretches<'_>,
+    ) -> &[T::Acc] {
+        let width = grad_output.width_of(outputs.group);
+        let pitch = self.pitch(columns, width);
+        let slot = outputs.od % 2;
+        let of = Some((outputs.group, outputs.od));
+        if self.kept[slot] != of {
+            self.kept[slot] = if self.are_all { of } else { None };
+            let wide = &mut self.wide[slot][..outputs.oh.len() * pitch];
+            match &mut self.table {
+                Some(table) => {
+                    let to = (wide, &mut *self.shares);
+                    table.fetch(grad_output, (outputs, columns, &self.axes), to, &mut self.buffers);
                 }
-                let taps = within(window, columns);
-                let sums = &mut wide[(taps.start - columns.start) * width..(taps.end - columns.start) * width];
-                match &*shares {
-                    &[share] => sums.iter_mut().for_each(|sum| *sum += share),
-                    shares => sums.chunks_exact_mut(width).for_each(|sums| rows::add(sums, shares)),
-                }
+                None => self.add_up(grad_output, (outputs, columns), slot, width),
             }
-            start = part.end;
         }
-        wide
+        &self.wide[slot][..outputs.oh.len() * pitch]
+    }
+
+    /// Widens rows window by window.
+    #[inline(always)]
+    fn add_up(
+        &mut self,
+        grad_output: &Source<'_, T>,
+        (outputs, columns): (&OutputRows, &Stretches<'_>),
+        slot: usize,
+        width: usize,
+    ) {
+        let pitch = self.pitch(columns, width);
+        let [axis_d, axis_h, axis_w] = &self.axes;
+        let n_depths = axis_d.window(outputs.od).count as u64;
+        let shares = &mut self.shares[..width];
+        for (oh, wide) in outputs.oh.clone().zip(self.wide[slot].chunks_exact_mut(pitch)) {
+            let n_rows = n_depths * axis_h.window(oh).count as u64;
+            let flat = (outputs.od * axis_h.output() + oh) * axis_w.output();
+            rows::clear(wide);
+            let (mut start, mut stretches) = (columns.outputs.start, 0..0);
+            while start < columns.outputs.end {
+                let part = start..columns.outputs.end.min(start + ROW / width);
+                let row = grad_output.row(outputs.group, flat + part.start..flat + part.end);
+                let gradients = self.buffers.widen(row);
+                for (ow, gradients) in part.clone().zip(gradients.chunks_exact(width)) {
+                    let count = T::Acc::from_count(n_rows * axis_w.window(ow).count as u64);
+                    for (share, &gradient) in shares.iter_mut().zip(gradients) {
+                        *share = gradient / count;
+                    }
+                    if self.width == 1 {
+                        let share = shares[0];
+                        wide[columns.places_of(axis_w, ow)].iter_mut().for_each(|sum| *sum += share);
+                    } else {
+                        stretches = columns.of(ow, stretches.start);
+                        let sums = wide[stretches.start * width..stretches.end * width].chunks_exact_mut(width);
+                        sums.for_each(|sums| rows::add(sums, shares));
+                    }
+                }
+                start = part.end;
+            }
+        }
     }
 }
 
-impl<'s> Table<'s> {
-    /// The table of a tile, or `None` if a column lies in more than two windows.
+impl<'s, A: Accumulator> Table<'s, A> {
+    /// The table of a tile whose rows are read `n_rows` at a time, or `None` if a column lies in more than two windows.
     #[inline(always)]
-    fn new(
-        axis: &AxisWindows,
-        (columns, outputs): (&Range<usize>, &Range<usize>),
-        scratch: &mut Scratch<'s>,
-    ) -> Option<Self> {
-        let first = scratch.row::<u32>(columns.len());
-        let second = scratch.row::<u32>(columns.len());
+    fn new(axis: &AxisWindows, columns: &Stretches<'_>, n_rows: usize, scratch: &mut Scratch<'s>) -> Option<Self> {
+        let outputs = &columns.outputs;
+        let sizes = &mut scratch.row::<A>(ROW)[..n_rows * outputs.len()];
         let counts = &mut scratch.row::<u32>(ROW)[..outputs.len()];
-        first.fill(NOTHING);
-        second.fill(NOTHING);
-        for (i, (ow, count)) in (0..).zip(outputs.clone().zip(&mut *counts)) {
-            let window = axis.window(ow);
-            *count = window.count as u32;
-            for column in within(window, columns) {
-                let column = column - columns.start;
-                let place = if first[column] == NOTHING { &mut first[column] } else { &mut second[column] };
-                if *place != NOTHING {
-                    return None;
+        let mut windows = axis.windows_from(outputs.start);
+        for count in &mut *counts {
+            *count = u32::try_from(windows.next().count).ok()?;
+        }
+        let pairs = if axis.are_disjoint() {
+            None
+        } else {
+            let pitch = columns.n_places.next_multiple_of(LANES);
+            let first = scratch.row::<u32>(n_rows * pitch);
+            let second = scratch.row::<u32>(n_rows * pitch);
+            first.fill(NOTHING);
+            second.fill(NOTHING);
+            let rows = first.chunks_exact_mut(pitch).zip(second.chunks_exact_mut(pitch));
+            for (row, (first, second)) in rows.enumerate() {
+                for stretch in columns.iter() {
+                    let output = (row * outputs.len() + stretch.outputs.start - outputs.start) as u32;
+                    first[stretch.places.clone()].fill(output);
+                    match stretch.outputs.len() {
+                        1 => (),
+                        2 => second[stretch.places].fill(output + 1),
+                        _ => return None,
+                    }
                 }
-                *place = i;
+            }
+            Some((&*first, &*second))
+        };
+        Some(Self { n_rows, sizes, sized: (0, 0), counts, pairs })
+    }
+
+    /// Widens rows into `wide`.
+    #[inline(always)]
+    fn fetch<T: Float<Acc = A>>(
+        &mut self,
+        grad_output: &Source<'_, T>,
+        (outputs, columns, axes): (&OutputRows, &Stretches<'_>, &[AxisWindows; 3]),
+        (wide, shares): (&mut [A], &mut [A; ROW]),
+        buffers: &mut RowBuffers<'_, T>,
+    ) {
+        let pitch = columns.n_places.next_multiple_of(LANES);
+        let len = columns.outputs.len();
+        let row = |oh: usize| (outputs.od * axes[1].output() + oh) * axes[2].output() + columns.outputs.start;
+        for (oh, wide) in outputs.oh.clone().step_by(self.n_rows).zip(wide.chunks_mut(self.n_rows * pitch)) {
+            let n_rows = wide.len() / pitch;
+            let gradients = buffers.widen(grad_output.row(outputs.group, row(oh)..row(oh) + n_rows * len));
+            self.size((outputs.od, oh..oh + n_rows), axes);
+            for ((share, &gradient), &size) in shares.iter_mut().zip(gradients).zip(&*self.sizes) {
+                *share = A::ZERO + gradient / size;
+            }
+            let Some((first, second)) = self.pairs else {
+                for (shares, wide) in shares.chunks_exact(len).zip(wide.chunks_exact_mut(pitch)) {
+                    columns.spread(shares, wide);
+                }
+                continue;
+            };
+            shares[NOTHING as usize] = A::ZERO;
+            for ((wide, &first), &second) in wide.iter_mut().zip(first).zip(second) {
+                // The remainder changes nothing, and tells the compiler that the place exists.
+                *wide = shares[first as usize % ROW] + shares[second as usize % ROW];
             }
         }
-        Some(Self { first, second, counts })
     }
-}
 
-/// The part of a window without gaps that lies in `range`; empty at `range.start` if there is none.
-#[inline(always)]
-pub(super) fn within(window: Window, range: &Range<usize>) -> Range<usize> {
-    let start = window.first.max(range.start);
-    let end = (window.last() + 1).min(range.end);
-    if start < end { start..end } else { range.start..range.start }
+    /// Makes the sizes those of the windows of the rows `oh` of `od`.
+    #[inline(always)]
+    fn size(&mut self, (od, oh): (usize, Range<usize>), axes: &[AxisWindows; 3]) {
+        let n_depths = axes[0].window(od).count;
+        // Windows that do not overlap are all of one size.
+        let first = if axes[1].are_disjoint() { 0 } else { oh.start };
+        if self.sized == (n_depths, first) {
+            return;
+        }
+        // The sizes of fewer rows would not do for the next time.
+        let known = if oh.len() < self.n_rows { 0 } else { n_depths };
+        self.sized = (known, first);
+        for (oh, sizes) in oh.zip(self.sizes.chunks_exact_mut(self.counts.len())) {
+            let n_rows = n_depths as u64 * axes[1].window(oh).count as u64;
+            for (size, &count) in sizes.iter_mut().zip(&*self.counts) {
+                *size = A::from_count(n_rows * u64::from(count));
+            }
+        }
+    }
 }

@@ -52,8 +52,8 @@ impl TypedTask for Run<'_, '_> {
                 plan.fill::<T, I>(&kernel, (output, Some(indices)), &mut crew);
             }
             Operands::Spread { grad_output, grad_input } => {
-                let kernel =
-                    Spread::new(plan.source(&grad_output, choice.way.width), geometry, choice.way.tile_shape());
+                let Way { partition, width, .. } = choice.way;
+                let kernel = Spread::new(plan.source(&grad_output, width), geometry, (partition, width));
                 plan.fill::<T, T>(&kernel, (grad_input, None), &mut crew);
             }
             Operands::Scatter { grad_output, indices, mut grad_input } => {

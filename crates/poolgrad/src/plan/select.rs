@@ -8,6 +8,7 @@ use crate::exec::{last_level_cache_bytes, max_workers};
 use crate::geometry::Geometry;
 use crate::kernels::{
     Buckets, Mean, PlanesShape, ROW, Spread, Summing, Sweep, SweepLimits, SweepShape, WIDEST, WindowsMax,
+    cut_for_spread,
 };
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
@@ -114,6 +115,7 @@ impl Way {
         let partition = match kernel {
             Kernel::ScatterSweep => sweep.partition(),
             Kernel::MaxRows | Kernel::MeanRows => Partition::new(n_groups, geometry.output(), wanted),
+            Kernel::SpreadRows => cut_for_spread(geometry, n_groups, width, wanted),
             _ => Partition::new(n_groups, geometry.input(), wanted),
         };
         // Sorted outputs are added by their index alone, which may be that of others too.
@@ -131,11 +133,6 @@ impl Way {
         Cut { width: self.width, partition: self.partition }
     }
 
-    /// The places and the channels of a tile, for one of its groups.
-    pub(super) fn tile_shape(&self) -> (usize, usize) {
-        (self.partition.flat_len(), self.width)
-    }
-
     /// The bytes of scratch for each worker, and of memory that `n_workers` share.
     fn bytes<T: Float, I: Index>(&self, geometry: &Geometry, n_workers: usize) -> (usize, usize) {
         match self.kernel {
@@ -145,7 +142,7 @@ impl Way {
                 let buckets = Buckets::new(geometry, self.partition, n_workers);
                 (buckets.bytes::<T, I>(), buckets.shared_bytes())
             }
-            Kernel::SpreadRows => (Spread::<T>::bytes(geometry, self.tile_shape()), 0),
+            Kernel::SpreadRows => (Spread::<T>::bytes(geometry, (&self.partition, self.width)), 0),
             Kernel::MaxRows => (WindowsMax::<T>::bytes::<I>(), 0),
             Kernel::MeanRows => (Mean::<T>::bytes(), 0),
         }
@@ -228,7 +225,8 @@ impl Limits {
         };
         let takes_one_row = match Kernel::family(spec)[0] {
             Kernel::ScatterPlanes => true,
-            Kernel::SpreadRows => geometry.output_len() == 1,
+            // Sums are formed in as many rows as are needed.
+            Kernel::SpreadRows => true,
             _ => false,
         };
         let width = match geometry.c {

@@ -119,6 +119,11 @@ impl Partition {
         self.n_groups.div_ceil(self.groups_per_tile) * self.tiles_per_axis().iter().product::<usize>()
     }
 
+    /// The most depths, rows and columns of a tile.
+    pub(crate) fn block(&self) -> [usize; 3] {
+        self.block
+    }
+
     /// The most flat offsets that a tile has.
     pub(crate) fn flat_len(&self) -> usize {
         self.block.iter().product()
