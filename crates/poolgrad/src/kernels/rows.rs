@@ -36,6 +36,43 @@ pub(crate) fn add<A: Accumulator>(sums: &mut [A], terms: &[A]) {
     }
 }
 
+/// Adds rows, each as long as `sums` and one after the other in `rows`, to `sums`.
+#[inline(always)]
+pub(crate) fn add_rows<A: Accumulator>(sums: &mut [A], rows: &[A]) {
+    match sums.len() {
+        len if len == rows.len() => add(sums, rows),
+        32.. => add_columns::<A, 32>(sums, rows),
+        8.. => add_columns::<A, 8>(sums, rows),
+        4.. => add_columns::<A, 4>(sums, rows),
+        len => rows.chunks_exact(len).for_each(|row| add(sums, row)),
+    }
+}
+
+/// As [`add_rows`], `N` columns at a time, whose sums stay in registers. The last `N` may overlap those before them.
+#[inline(always)]
+fn add_columns<A: Accumulator, const N: usize>(sums: &mut [A], rows: &[A]) {
+    let end = sums.len() - N;
+    let last = with_rows::<A, N>(sums, rows, end);
+    for at in (0..end).step_by(N) {
+        let columns = with_rows::<A, N>(sums, rows, at);
+        sums[at..at + N].copy_from_slice(&columns);
+    }
+    sums[end..].copy_from_slice(&last);
+}
+
+/// The `N` sums from `at` on, with the terms of `rows`.
+#[inline(always)]
+fn with_rows<A: Accumulator, const N: usize>(sums: &[A], rows: &[A], at: usize) -> [A; N] {
+    let mut columns = [A::ZERO; N];
+    columns.copy_from_slice(&sums[at..at + N]);
+    for row in rows.chunks_exact(sums.len()) {
+        for (sum, &term) in columns.iter_mut().zip(&row[at..at + N]) {
+            *sum += term;
+        }
+    }
+    columns
+}
+
 /// Buffers for rows that do not lie in memory as a kernel reads them.
 pub(crate) struct RowBuffers<'s, T: Summed> {
     elements: &'s mut [T],

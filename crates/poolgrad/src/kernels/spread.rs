@@ -12,10 +12,11 @@
 //! 3. add the wide row to every row `(d, h)` of its window.
 //!
 //! Places that lie in the same windows have the same gradients. So each axis is taken in *stretches* of such places, and
-//! a row is formed, and rounded, once for each meeting of a stretch along D and one along H, and copied to all their rows.
-//! Rows of groups of channels have one place for each stretch along W, which is repeated first. Short rows are put together in the cache to a *slab*, the
-//! part of one depth that a tile has, and slabs of small planes to longer pieces; they are formed in the output itself
-//! where it can hold them and is not to be streamed. Where each plane has a single output, there is one cell.
+//! a row is formed, and rounded, once for each meeting of a stretch along D and one along H, and copied to all their
+//! rows. In groups of channels it has one place for each stretch along W, which is repeated first. Short rows are put
+//! together in the cache to a *slab*, the part of one depth that a tile has, and slabs of small planes to longer pieces;
+//! they are formed in the output itself where it can hold them and is not to be streamed. Where each plane has a single
+//! output, all of its elements are the same.
 //!
 //! Traffic per output: its gradient; per input: one write of its gradient.
 

@@ -55,9 +55,9 @@ impl<'s> Stretches<'s> {
         // Where the first window of a stretch ends, and where the one after its last begins, be there one or not.
         let (mut ending, mut beginning) = (axis.windows_from(outputs.start), axis.windows_from(outputs.end));
         let (mut end, mut begin) = (ending.next().last() + 1, beginning.next().first);
-        let (mut n, mut start) = (0, places.start);
+        let mut n = 0;
         loop {
-            start = end.min(begin).min(places.end);
+            let start = end.min(begin).min(places.end);
             (ends[n], firsts[n], lasts[n]) = (start - places.start, outputs.start, outputs.end);
             n += 1;
             if start == places.end {

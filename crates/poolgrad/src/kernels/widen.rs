@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use super::rows::{self, ROW, RowBuffers};
 use super::stretches::Stretches;
-use crate::dtype::{Accumulator, Float, Sum};
+use crate::dtype::{Accumulator, Float};
 use crate::exec::{Scratch, booked};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::raw::Source;

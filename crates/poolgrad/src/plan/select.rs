@@ -227,6 +227,10 @@ impl Limits {
             Kernel::ScatterPlanes => true,
             // Sums are formed in as many rows as are needed.
             Kernel::SpreadRows => true,
+            // A place of a group cannot be shared out among workers.
+            Kernel::MeanRows => {
+                geometry.n.saturating_mul(geometry.output_len()) >= n_workers.saturating_mul(TILES_PER_WORKER)
+            }
             _ => false,
         };
         let width = match geometry.c {
