@@ -14,6 +14,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use super::locate::{Divisor, LARGEST_VOLUME};
 use super::outputs::Outputs;
 use super::rows::{self, ROW};
 use crate::dtype::{Index, Sum, Summed};
@@ -22,6 +23,9 @@ use crate::geometry::Geometry;
 use crate::tensor::partition::Partition;
 use crate::tensor::raw::{Source, Target, Tile};
 
+/// The counts of a cache line.
+const LINE_COUNTS: usize = 64 / size_of::<u64>();
+
 /// How one plane's outputs are cut into chunks and its inputs into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Buckets {
@@ -29,6 +33,8 @@ pub(crate) struct Buckets {
     n_chunks: usize,
     chunk_len: usize,
     output_len: usize,
+    /// The counts of a chunk: whole cache lines, as workers that count in the same line wait for each other.
+    counts_per_chunk: usize,
 }
 
 impl Buckets {
@@ -38,7 +44,8 @@ impl Buckets {
         // The list holds places within a chunk as 32 bits, so that it is half as long as with whole offsets.
         let chunk_len = output_len.div_ceil(2 * n_workers).clamp(1, u32::MAX as usize);
         let partition = partition.one_group_at_a_time();
-        Self { partition, n_chunks: output_len.div_ceil(chunk_len), chunk_len, output_len }
+        let counts_per_chunk = partition.tiles_per_group().next_multiple_of(LINE_COUNTS);
+        Self { partition, n_chunks: output_len.div_ceil(chunk_len), chunk_len, output_len, counts_per_chunk }
     }
 
     /// The cut that a target must have.
@@ -58,7 +65,19 @@ impl Buckets {
     }
 
     fn n_counts(&self) -> usize {
-        self.n_chunks.saturating_mul(self.partition.tiles_per_group())
+        self.n_chunks.saturating_mul(self.counts_per_chunk)
+    }
+
+    /// Where the count of a tile and a chunk lies.
+    #[inline(always)]
+    fn count(&self, tile: usize, chunk: usize) -> usize {
+        chunk * self.counts_per_chunk + tile
+    }
+
+    /// Every tile with every chunk, in the order of the list: by tile and then by chunk.
+    fn in_order(&self) -> impl Iterator<Item = usize> {
+        let of_tile = move |tile| (0..self.n_chunks).map(move |chunk| self.count(tile, chunk));
+        (0..self.partition.tiles_per_group()).flat_map(of_tile)
     }
 
     fn chunk(&self, chunk: usize) -> Range<usize> {
@@ -81,15 +100,17 @@ impl Buckets {
         for plane in 0..self.partition.n_groups() {
             counts.iter().for_each(|count| count.store(0, Relaxed));
             self.for_each_output(&outputs.indices, plane, crew, &|chunk, _, tile| {
-                let count = &counts[tile * self.n_chunks + chunk];
+                let count = &counts[self.count(tile, chunk)];
                 count.store(count.load(Relaxed) + 1, Relaxed);
             });
             let mut end = 0;
-            for count in counts {
-                end += count.swap(end, Relaxed);
+            for count in self.in_order() {
+                let n = counts[count].load(Relaxed);
+                counts[count].store(end, Relaxed);
+                end += n;
             }
             self.for_each_output(&outputs.indices, plane, crew, &|chunk, output, tile| {
-                let place = &counts[tile * self.n_chunks + chunk];
+                let place = &counts[self.count(tile, chunk)];
                 let at = place.load(Relaxed);
                 place.store(at + 1, Relaxed);
                 list[at as usize].store((output - chunk * self.chunk_len) as u32, Relaxed);
@@ -102,7 +123,8 @@ impl Buckets {
     }
 
     /// Calls `visit(chunk, output, tile)` for every output of a plane whose index lies in the volume, in ascending
-    /// order within each chunk; a chunk is visited by one worker. Each place of the counts belongs to one chunk, so plain loads and stores suffice.
+    /// order within each chunk; a chunk is visited by one worker. Each place of the counts belongs to one chunk, so plain
+    /// loads and stores suffice.
     fn for_each_output<I: Index>(
         &self,
         indices: &Source<'_, I>,
@@ -112,6 +134,7 @@ impl Buckets {
     ) {
         let queue = Queue::new(self.n_chunks);
         let volume = self.partition.plane_len();
+        let parts = Parts::new(self.partition);
         crew.run(&|scratch| {
             let buffer = Scratch::new(scratch).row::<I>(ROW);
             while let Some(chunk) = queue.claim() {
@@ -121,13 +144,44 @@ impl Buckets {
                     let len = (end - start).min(left).min(ROW);
                     for (i, index) in indices.row(plane, start..start + len).load(buffer).iter().enumerate() {
                         if index.offset() < volume {
-                            visit(chunk, start + i, self.partition.part_of(index.offset()));
+                            visit(chunk, start + i, parts.part_of(index.offset()));
                         }
                     }
                     start += len;
                 }
             }
         });
+    }
+}
+
+/// Finds the tile of an offset, without divisions where the volume is small enough.
+enum Parts {
+    Small { depths: Divisor, rows: Divisor, block: [Divisor; 3], n_tiles: [u32; 3] },
+    Large(Partition),
+}
+
+impl Parts {
+    fn new(partition: Partition) -> Self {
+        if partition.plane_len() > LARGEST_VOLUME {
+            return Parts::Large(partition);
+        }
+        let [[_, h, w], block] = partition.sizes();
+        let by = |size: usize| Divisor::new(size as u32);
+        let n_tiles = partition.tiles_per_axis().map(|n| n as u32);
+        Parts::Small { depths: by(h * w), rows: by(w), block: block.map(by), n_tiles }
+    }
+
+    /// [`Partition::part_of`] an offset of the volume.
+    #[inline(always)]
+    fn part_of(&self, flat: usize) -> usize {
+        match self {
+            Parts::Small { depths, rows, block: [by_d, by_h, by_w], n_tiles: [_, n_h, n_w] } => {
+                let (d, in_depth) = depths.divide(flat as u32);
+                let (h, w) = rows.divide(in_depth);
+                ((by_d.divide(d).0 * n_h + by_h.divide(h).0) * n_w + by_w.divide(w).0) as usize
+            }
+            Parts::Large(partition) => partition.part_of(flat),
+        }
     }
 }
 
@@ -152,9 +206,13 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
         rows::clear(sums);
         for chunk in 0..n_chunks {
             // The list holds tile after tile, and chunk after chunk in each; what ends one begins the next.
-            let place = part * n_chunks + chunk;
-            let start = if place == 0 { 0 } else { self.ends[place - 1].load(Relaxed) };
-            let end = self.ends[place].load(Relaxed);
+            let end_of = |tile, chunk| self.ends[self.buckets.count(tile, chunk)].load(Relaxed);
+            let start = match (part, chunk) {
+                (0, 0) => 0,
+                (_, 0) => end_of(part - 1, n_chunks - 1),
+                _ => end_of(part, chunk - 1),
+            };
+            let end = end_of(part, chunk);
             for entry in &self.list[start as usize..end as usize] {
                 let output = chunk * chunk_len + entry.load(Relaxed) as usize;
                 let index = self.outputs.indices.row(plane, output..output + 1).load(&mut [])[0];
@@ -165,5 +223,24 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
             }
         }
         rows::store(&mut tile.first, (plane, range.flat.start), sums, staging);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::partition::Wanted;
+
+    #[test]
+    fn offsets_fall_into_the_tiles_of_the_partition() {
+        for dims in [[4, 5, 6], [1, 7, 30], [1, 1, 100], [9, 1, 1]] {
+            for most in [1, 7, 13, 60, 1000] {
+                let partition = Partition::new(1, dims, Wanted { unit: 1, most, least_tiles: 1 });
+                let parts = Parts::new(partition);
+                for flat in 0..partition.plane_len() {
+                    assert_eq!(parts.part_of(flat), partition.part_of(flat), "{flat} of {partition:?}");
+                }
+            }
+        }
     }
 }

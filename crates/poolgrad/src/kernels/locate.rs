@@ -118,7 +118,7 @@ impl Locate for InRows {
 /// Division by a number that is not known to the compiler, as a multiplication by its rounded reciprocal (Granlund and
 /// Montgomery, Division by Invariant Integers using Multiplication, 1994).
 #[derive(Clone, Copy)]
-struct Divisor {
+pub(super) struct Divisor {
     divisor: u32,
     /// `ceil(2^shift / divisor)`, where `shift` is 31 more than the bits that `divisor - 1` has.
     reciprocal: u32,
@@ -127,7 +127,7 @@ struct Divisor {
 
 impl Divisor {
     /// `divisor` is from 1 to [`LARGEST_VOLUME`].
-    fn new(divisor: u32) -> Self {
+    pub(super) fn new(divisor: u32) -> Self {
         let shift = 31 + (u32::BITS - (divisor - 1).leading_zeros());
         Self { divisor, reciprocal: (1u64 << shift).div_ceil(u64::from(divisor)) as u32, shift }
     }
@@ -138,7 +138,7 @@ impl Divisor {
     /// than `2^31`, and `2^shift / divisor`, by which products of different quotients differ, is at least that. For a
     /// larger number the quotient may be too large by 1, and then the remainder is no place of any tensor.
     #[inline(always)]
-    fn divide(self, number: u32) -> (u32, u32) {
+    pub(super) fn divide(self, number: u32) -> (u32, u32) {
         let quotient = ((u64::from(number) * u64::from(self.reciprocal)) >> self.shift) as u32;
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.divisor)))
     }

@@ -110,7 +110,13 @@ impl Partition {
         self.dims.iter().product()
     }
 
-    fn tiles_per_axis(&self) -> [usize; 3] {
+    /// The sizes of a group along D, H, W, and those of a tile.
+    pub(crate) fn sizes(&self) -> [[usize; 3]; 2] {
+        [self.dims, self.block]
+    }
+
+    /// The number of tiles along D, H, W.
+    pub(crate) fn tiles_per_axis(&self) -> [usize; 3] {
         std::array::from_fn(|axis| self.dims[axis].div_ceil(self.block[axis]))
     }
 
