@@ -143,97 +143,113 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
             ),
         };
         let pieces = scratch.row::<T>(lens.pieces);
-        for group in range.groups.clone() {
-            if range.is_contiguous()
-                && let Some(memory) = tile.first.memory(group..group + 1, range.flat.clone())
-            {
-                self.fill_memory(group, (&block, &mut cells), memory);
-            } else if lens.by_rows {
-                self.write_rows(group, (&block, &mut cells), pieces, &mut tile.first);
-            } else {
-                self.write_slabs(group, (&block, &mut cells), pieces, &mut tile.first);
+        let in_one_piece = range.is_contiguous();
+        for group in range.groups {
+            let mut slabs = Slabs { pieces: &mut *pieces, first: 0, n_gathered: 0 };
+            for depths in block.d.iter() {
+                let rounded = self.cells_of(group, depths.outputs, &block, &mut cells);
+                let flat = range.flat.clone();
+                let memory = if in_one_piece { tile.first.memory(group..group + 1, flat) } else { None };
+                if let Some(memory) = memory {
+                    self.fill_memory((group, depths.places), (&block, rounded), memory);
+                } else if lens.by_rows {
+                    self.write_rows((group, depths.places), (&block, rounded), slabs.pieces, &mut tile.first);
+                } else {
+                    self.write_slabs((group, depths.places), (&block, rounded), &mut slabs, &mut tile.first);
+                }
             }
+            self.flush(group, &block, &mut slabs, &mut tile.first);
         }
     }
 }
 
+/// Slabs on their way to the output.
+struct Slabs<'s, T> {
+    pieces: &'s mut [T],
+    /// The first depth that is not written, and the number of those that are gathered.
+    first: usize,
+    n_gathered: usize,
+}
+
 impl<T: Float> Spread<'_, T> {
-    /// Fills all depths of a block where they lie.
+    /// Fills depths of a block where they lie.
     #[inline(always)]
-    fn fill_memory(&self, group: usize, (block, cells): (&Block<'_>, &mut Cells<'_, T>), memory: &mut [T]) {
+    fn fill_memory(
+        &self,
+        (group, depths): (usize, Range<usize>),
+        (block, rounded): (&Block<'_>, Rounded<'_, T>),
+        memory: &mut [T],
+    ) {
         let width = self.grad_output.width_of(group);
         let len = block.slab_len(width);
-        for depths in block.d.iter() {
-            let depths_memory = &mut memory[depths.places.start * len..depths.places.end * len];
-            let rounded = self.cells_of(group, depths.outputs, block, cells);
-            block.fill_slab(rounded, width, depths_memory);
-            multiply(depths_memory, len);
-        }
+        let memory = &mut memory[depths.start * len..depths.end * len];
+        block.fill_slab(rounded, width, memory);
+        multiply(memory, len);
     }
 
-    /// Writes a block whose rows are long, each row alone.
+    /// Writes depths of a block whose rows are long, each row alone.
     #[inline(always)]
     fn write_rows(
         &self,
-        group: usize,
-        (block, cells): (&Block<'_>, &mut Cells<'_, T>),
+        (group, depths): (usize, Range<usize>),
+        (block, rounded): (&Block<'_>, Rounded<'_, T>),
         row: &mut [T],
         out: &mut OutTile<'_, T>,
     ) {
         let width = self.grad_output.width_of(group);
         let row = &mut row[..block.w.n_places * width];
-        for depths in block.d.iter() {
-            let rounded = self.cells_of(group, depths.outputs, block, cells);
-            for (number, rows) in block.h.iter().enumerate() {
-                let cells = &rounded.elements[number * rounded.pitch..];
-                let row = if rounded.are_wide {
-                    &cells[..row.len()]
-                } else {
-                    block.w.repeat(cells, width, row);
-                    &*row
-                };
-                for d in depths.places.clone() {
-                    for h in rows.places.clone() {
-                        out.write(group, self.flat(block, d, h), row);
-                    }
+        for (number, rows) in block.h.iter().enumerate() {
+            let cells = &rounded.elements[number * rounded.pitch..];
+            let row = if rounded.are_wide {
+                &cells[..row.len()]
+            } else {
+                block.w.repeat(cells, width, row);
+                &*row
+            };
+            for d in depths.clone() {
+                for h in rows.places.clone() {
+                    out.write(group, self.flat(block, d, h), row);
                 }
             }
         }
     }
 
-    /// Writes a block whose rows are short: slab by slab, or several small ones together.
+    /// Writes depths of a block whose rows are short: slab by slab, or several small ones together.
     #[inline(always)]
     fn write_slabs(
         &self,
-        group: usize,
-        (block, cells): (&Block<'_>, &mut Cells<'_, T>),
-        pieces: &mut [T],
+        (group, depths): (usize, Range<usize>),
+        (block, rounded): (&Block<'_>, Rounded<'_, T>),
+        slabs: &mut Slabs<'_, T>,
         out: &mut OutTile<'_, T>,
     ) {
         let width = self.grad_output.width_of(group);
         let len = block.slab_len(width);
-        let most = pieces.len() / len;
-        // The first depth that is not written, and the number of those that are gathered.
-        let (mut first, mut n_gathered) = (0, 0);
-        for depths in block.d.iter() {
-            let rounded = self.cells_of(group, depths.outputs, block, cells);
-            let mut last = None;
-            for d in depths.places {
-                if n_gathered == most {
-                    out.write(group, self.flat(block, first, 0), &pieces[..most * len]);
-                    (first, n_gathered) = (d, 0);
-                }
-                let at = n_gathered * len;
-                match last {
-                    None => block.fill_slab(rounded, width, &mut pieces[at..]),
-                    Some(last) if last == at => (),
-                    Some(last) => pieces.copy_within(last..last + len, at),
-                }
-                last = Some(at);
-                n_gathered += 1;
+        let mut last = None;
+        for d in depths {
+            if (slabs.n_gathered + 1) * len > slabs.pieces.len() {
+                self.flush(group, block, slabs, out);
+                slabs.first = d;
             }
+            let at = slabs.n_gathered * len;
+            match last {
+                None => block.fill_slab(rounded, width, &mut slabs.pieces[at..]),
+                Some(last) if last == at => (),
+                Some(last) => slabs.pieces.copy_within(last..last + len, at),
+            }
+            last = Some(at);
+            slabs.n_gathered += 1;
         }
-        out.write(group, self.flat(block, first, 0), &pieces[..n_gathered * len]);
+    }
+
+    /// Writes the slabs that are gathered.
+    #[inline(always)]
+    fn flush(&self, group: usize, block: &Block<'_>, slabs: &mut Slabs<'_, T>, out: &mut OutTile<'_, T>) {
+        let len = slabs.n_gathered * block.slab_len(self.grad_output.width_of(group));
+        if len > 0 {
+            out.write(group, self.flat(block, slabs.first, 0), &slabs.pieces[..len]);
+            slabs.n_gathered = 0;
+        }
     }
 
     /// The flat offset of the first element of row `h` of depth `d` of a block.
@@ -284,46 +300,23 @@ impl<T: Float> Spread<'_, T> {
         block: &Block<'_>,
         cells: &'c mut Cells<'_, T>,
     ) -> Rounded<'c, T> {
-        let width = self.grad_output.width_of(group);
         let Cells { sums, rounded, widen } = cells;
-        let pitch = widen.pitch(&block.w, width);
-        let n_rows = block.h.len();
-        let are_single = outputs.len() == 1 && self.geometry.axes[1].are_disjoint();
-        let sums = if are_single && widen.are_all() {
-            // A wide row has no negative zero, so that it is the sum of +0.0 and itself.
-            let rows = OutputRows { group, od: outputs.start, oh: block.h.outputs.clone() };
-            widen.rows(&self.grad_output, &rows, &block.w)
-        } else {
-            let sums = &mut sums[..n_rows * pitch];
-            self.add_up((group, outputs), block, (sums, pitch), widen);
-            sums
-        };
-        let elements = T::from_wide(sums).unwrap_or_else(|| {
-            let rounded = &mut rounded[..sums.len()];
-            T::narrow(sums, rounded);
-            rounded
-        });
-        Rounded { elements, pitch, are_wide: self.width == 1 }
-    }
-
-    /// The sums of the depths that lie in the windows `outputs` along D: rows, and from one row to the next.
-    #[inline(always)]
-    fn add_up(
-        &self,
-        (group, outputs): (usize, Range<usize>),
-        block: &Block<'_>,
-        (sums, pitch): (&mut [T::Acc], usize),
-        widen: &mut Widen<'_, T>,
-    ) {
+        let pitch = widen.pitch(&block.w, self.grad_output.width_of(group));
+        let sums = &mut sums[..block.h.len() * pitch];
+        // A wide row has no negative zero, so that it is the sum of +0.0 and itself.
+        let are_sums = outputs.len() == 1 && self.geometry.axes[1].are_disjoint() && widen.are_all();
+        let of = |od: usize, oh: Range<usize>| OutputRows { group, od, oh };
         for od in outputs.clone() {
             let mut stretches = 0..0;
             let Range { mut start, end } = block.h.outputs;
             while start < end {
-                let oh = start..end.min(start + widen.n_rows());
-                start = oh.end;
-                let rows = OutputRows { group, od, oh: oh.clone() };
-                let wide = widen.rows(&self.grad_output, &rows, &block.w);
-                for (oh, wide) in oh.zip(wide.chunks_exact(pitch)) {
+                let rows = of(od, start..end.min(start + widen.n_rows()));
+                start = rows.oh.end;
+                widen.make(&self.grad_output, &rows, &block.w);
+                if are_sums {
+                    continue;
+                }
+                for (oh, wide) in rows.oh.clone().zip(widen.made(&rows, pitch).chunks_exact(pitch)) {
                     stretches = block.h.of(oh, stretches.start);
                     for number in stretches.clone() {
                         let sums = &mut sums[number * pitch..][..pitch];
@@ -336,6 +329,14 @@ impl<T: Float> Spread<'_, T> {
                 }
             }
         }
+        let made = of(outputs.start, block.h.outputs.clone());
+        let sums = if are_sums { widen.made(&made, pitch) } else { sums };
+        let elements = T::from_wide(sums).unwrap_or_else(|| {
+            let rounded = &mut rounded[..sums.len()];
+            T::narrow(sums, rounded);
+            rounded
+        });
+        Rounded { elements, pitch, are_wide: self.width == 1 }
     }
 }
 

@@ -126,14 +126,15 @@ impl<'s, T: Float> Widen<'s, T> {
         if self.width == 1 { columns.n_places.next_multiple_of(LANES) } else { columns.len() * width }
     }
 
-    /// The rows of `outputs`, widened, each with what fills it up.
+    /// The rows of `outputs` that were made last of their `od`, each with what fills it up.
     #[inline(always)]
-    pub(super) fn rows(
-        &mut self,
-        grad_output: &Source<'_, T>,
-        outputs: &OutputRows,
-        columns: &Stretches<'_>,
-    ) -> &[T::Acc] {
+    pub(super) fn made(&self, outputs: &OutputRows, pitch: usize) -> &[T::Acc] {
+        &self.wide[outputs.od % 2][..outputs.oh.len() * pitch]
+    }
+
+    /// Widens the rows of `outputs`, unless they are kept.
+    #[inline(always)]
+    pub(super) fn make(&mut self, grad_output: &Source<'_, T>, outputs: &OutputRows, columns: &Stretches<'_>) {
         let width = grad_output.width_of(outputs.group);
         let pitch = self.pitch(columns, width);
         let slot = outputs.od % 2;
@@ -149,7 +150,6 @@ impl<'s, T: Float> Widen<'s, T> {
                 None => self.add_up(grad_output, (outputs, columns), slot, width),
             }
         }
-        &self.wide[slot][..outputs.oh.len() * pitch]
     }
 
     /// Widens rows window by window.

@@ -78,12 +78,11 @@ fn evenly_spaced(first: &[u32], last: &[u32]) -> Option<FixedTaps> {
     })
 }
 
-/// Part of one row of outputs: their windows along D and H, the range of `ow`, and the flat offset of the first.
+/// Part of one row of outputs: their windows along D and H, and the range of `ow`.
 pub(super) struct OutputRow {
     pub(super) d: Window,
     pub(super) h: Window,
     pub(super) w: Range<usize>,
-    pub(super) flat: usize,
 }
 
 /// Calls `visit` for the rows that a range of flat output offsets falls into, in pieces of up to `longest`.
@@ -143,8 +142,7 @@ impl Iterator for OutputRows<'_> {
         let [n_d, n_h, n_w] = self.geometry.output();
         let [d, h, w] = &mut self.place;
         let len = (n_w - *w).min(self.flat.len()).min(self.longest);
-        let row =
-            OutputRow { d: self.d, h: self.geometry.axes[1].window(*h), w: *w..*w + len, flat: self.flat.start };
+        let row = OutputRow { d: self.d, h: self.geometry.axes[1].window(*h), w: *w..*w + len };
         self.flat.start += len;
         *w += len;
         if *w == n_w {
