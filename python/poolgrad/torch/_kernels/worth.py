@@ -1,7 +1,7 @@
 """Which forward poolings this library computes when it may choose: those in which it was measured to be faster.
 
-The measurements are in docs/python.md. A call that is left to PyTorch still costs the way through a kernel written in
-Python, so operators that PyTorch mostly computes faster, 2-D adaptive ones, are not replaced at all.
+The measurements are in docs/python-torch.md. A call that is left to PyTorch still costs the way through a kernel
+written in Python, so operators that PyTorch mostly computes faster, 2-D adaptive ones, are not replaced at all.
 """
 
 from __future__ import annotations
