@@ -165,10 +165,10 @@ impl Parts {
         if partition.plane_len() > LARGEST_VOLUME {
             return Parts::Large(partition);
         }
-        let [[_, h, w], block] = partition.sizes();
+        let [_, h, w] = partition.dims();
         let by = |size: usize| Divisor::new(size as u32);
         let n_tiles = partition.tiles_per_axis().map(|n| n as u32);
-        Parts::Small { depths: by(h * w), rows: by(w), block: block.map(by), n_tiles }
+        Parts::Small { depths: by(h * w), rows: by(w), block: partition.block().map(by), n_tiles }
     }
 
     /// [`Partition::part_of`] an offset of the volume.

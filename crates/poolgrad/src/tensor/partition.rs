@@ -110,9 +110,9 @@ impl Partition {
         self.dims.iter().product()
     }
 
-    /// The sizes of a group along D, H, W, and those of a tile.
-    pub(crate) fn sizes(&self) -> [[usize; 3]; 2] {
-        [self.dims, self.block]
+    /// The depths, rows and columns of a group.
+    pub(crate) fn dims(&self) -> [usize; 3] {
+        self.dims
     }
 
     /// The number of tiles along D, H, W.
