@@ -100,22 +100,32 @@ pub(crate) fn finish() {
 
 #[cfg(target_arch = "x86_64")]
 mod imp {
-    use super::{Immutable, IntoBytes};
+    use super::{Immutable, IntoBytes, LINE};
     use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
 
     #[inline(always)]
     pub(super) fn copy_lines<T: Copy + IntoBytes + Immutable>(from: &[T], to: &mut [T]) {
         // SSE2 is part of every x86-64; four of its stores fill a line's write-combining buffer as well as one wide
         // store does.
-        let n_lanes = size_of_val(to) / size_of::<__m128i>();
+        const LANES: usize = LINE / size_of::<__m128i>();
+        let n_lines = size_of_val(to) / LINE;
         let from = from.as_ptr().cast::<__m128i>();
         let to = to.as_mut_ptr().cast::<__m128i>();
-        for lane in 0..n_lanes {
-            // SAFETY: both slices have the same length, a whole number of lanes (asserted by the caller), and `lane`
-            // is below that number; the load needs no alignment.
-            let value = unsafe { _mm_loadu_si128(from.wrapping_add(lane)) };
-            // SAFETY: as above, and `to` begins on a line (asserted by the caller), so every lane of it is aligned.
-            unsafe { _mm_stream_si128(to.wrapping_add(lane), value) };
+        let copy_line = |line: usize| {
+            for lane in line * LANES..(line + 1) * LANES {
+                // SAFETY: both slices have the same length, a whole number of lines (asserted by the caller), and `line`
+                // is below that number; the load needs no alignment.
+                let value = unsafe { _mm_loadu_si128(from.wrapping_add(lane)) };
+                // SAFETY: as above, and `to` begins on a line (asserted by the caller), so every lane of it is aligned.
+                unsafe { _mm_stream_si128(to.wrapping_add(lane), value) };
+            }
+        };
+        // Processors first compare the last twelve bits of addresses, and let a load wait for a store that has not left
+        // yet and agrees in these. Where the stores are just ahead of the loads, descending puts them behind.
+        if to.addr().wrapping_sub(from.addr()) % 4096 < 512 {
+            (0..n_lines).rev().for_each(copy_line);
+        } else {
+            (0..n_lines).for_each(copy_line);
         }
     }
 
