@@ -92,6 +92,12 @@ impl<T: Copy + Default + IntoBytes + Immutable> Pending<T> {
     }
 }
 
+/// Asks for the line that is `ahead` elements behind `element`, which will be read soon.
+#[inline(always)]
+pub(crate) fn fetch_ahead<T>(element: &T, ahead: usize) {
+    imp::fetch((&raw const *element).wrapping_add(ahead).cast());
+}
+
 /// Makes streamed rows visible to other threads in order with ordinary stores; each thread calls it when it is done.
 #[inline]
 pub(crate) fn finish() {
@@ -101,7 +107,7 @@ pub(crate) fn finish() {
 #[cfg(target_arch = "x86_64")]
 mod imp {
     use super::{Immutable, IntoBytes, LINE};
-    use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    use core::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_sfence, _mm_stream_si128};
 
     #[inline(always)]
     pub(super) fn copy_lines<T: Copy + IntoBytes + Immutable>(from: &[T], to: &mut [T]) {
@@ -129,6 +135,12 @@ mod imp {
         }
     }
 
+    #[inline(always)]
+    pub(super) fn fetch(at: *const i8) {
+        // SAFETY: SSE is part of every x86-64, and this is a hint: an address that cannot be read is no error.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
+    }
+
     pub(super) fn finish() {
         // SAFETY: SSE is part of every x86-64.
         unsafe { _mm_sfence() };
@@ -142,6 +154,8 @@ mod imp {
     pub(super) fn copy_lines<T: Copy + IntoBytes + Immutable>(from: &[T], to: &mut [T]) {
         to.copy_from_slice(from);
     }
+
+    pub(super) fn fetch(_: *const i8) {}
 
     pub(super) fn finish() {}
 }

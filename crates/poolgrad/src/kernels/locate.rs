@@ -2,20 +2,12 @@
 
 use std::ops::Range;
 
-use crate::dtype::Index;
-
 /// Finds the sum of a flat offset.
 ///
 /// Offsets and places are 32 bits, so that more of them fit a vector: [`LARGEST_VOLUME`] sees to it that this is enough.
 pub(super) trait Locate: Copy {
     /// The number of the sum, counted in places; that of none, if it is not smaller than the number of sums.
     fn place(self, offset: u32) -> u32;
-
-    /// [`Locate::place`] of an index, in whatever way takes the fewest instructions.
-    #[inline(always)]
-    fn place_of<I: Index>(self, index: I) -> u64 {
-        u64::from(self.place(index.small_offset()))
-    }
 }
 
 /// The largest volume whose offsets are located. An offset beyond it is in no block.
@@ -35,11 +27,6 @@ impl Locate for FlatFrom {
     #[inline(always)]
     fn place(self, offset: u32) -> u32 {
         offset.wrapping_sub(self.0)
-    }
-
-    #[inline(always)]
-    fn place_of<I: Index>(self, index: I) -> u64 {
-        index.wide_offset().wrapping_sub(u64::from(self.0))
     }
 }
 
@@ -112,6 +99,34 @@ impl Locate for InRows {
         // A depth before the first gives a place far behind the last.
         let place = d.wrapping_sub(self.depth).wrapping_mul(self.len).wrapping_add(in_depth);
         if in_depth < self.len { place } else { u32::MAX }
+    }
+}
+
+/// Some of the sums of another way to find them, in a ring: behind the last place comes the first.
+#[derive(Clone, Copy)]
+pub(super) struct InRing<L> {
+    locate: L,
+    /// The places that are held, where in the ring the first of them is, and the length of the ring.
+    held: u32,
+    first: u32,
+    len: u32,
+}
+
+impl<L: Locate> InRing<L> {
+    /// `held` places from `first` on in a ring of `len`, at most [`LARGEST_VOLUME`].
+    pub(super) fn new(locate: L, held: usize, (first, len): (usize, usize)) -> Self {
+        Self { locate, held: small(held), first: small(first), len: small(len) }
+    }
+}
+
+impl<L: Locate> Locate for InRing<L> {
+    #[inline(always)]
+    fn place(self, offset: u32) -> u32 {
+        let place = self.locate.place(offset);
+        let at = place.wrapping_add(self.first);
+        // Of the two, the smaller is the one that did not wrap around.
+        let at = at.min(at.wrapping_sub(self.len));
+        if place < self.held { at } else { u32::MAX }
     }
 }
 
@@ -191,6 +206,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_ring_begins_again_behind_its_end() {
+        // Offsets 20 to 26 are held in a ring of 8, the first of them at 5.
+        let locate = InRing::new(FlatFrom::new(20), 7, (5, 8));
+        let places: Vec<u32> = (18..30).map(|offset| locate.place(offset)).collect();
+        let none = u32::MAX;
+        assert_eq!(places, [none, none, 5, 6, 7, 0, 1, 2, 3, none, none, none]);
+        let whole = InRing::new(FlatFrom::new(0), LARGEST_VOLUME, (0, LARGEST_VOLUME));
+        assert_eq!(whole.place(LARGEST_VOLUME as u32 - 1), LARGEST_VOLUME as u32 - 1);
+        assert!([LARGEST_VOLUME as u32, u32::MAX].iter().all(|&offset| whole.place(offset) == none));
     }
 
     #[test]

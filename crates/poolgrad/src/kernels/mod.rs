@@ -15,6 +15,7 @@ mod spread;
 mod stretches;
 mod sweep;
 mod sweep_shape;
+mod terms;
 mod widen;
 mod windows;
 mod windows_across;

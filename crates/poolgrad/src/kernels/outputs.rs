@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::locate::Locate;
-use super::rows::{ROW, RowBuffers};
-use crate::dtype::{Index, Sum, Summed};
+use super::rows::ROW;
+use super::terms::Terms;
+use crate::dtype::{Index, Summed};
 use crate::exec::{Crew, Queue, Scratch, booked};
 use crate::geometry::Geometry;
 use crate::tensor::raw::Source;
@@ -31,25 +32,24 @@ pub(crate) enum Summing {
 /// The most planes that are worked on side by side.
 pub(super) const LANES: usize = 2;
 
-/// Buffers for rows of outputs of one group.
+/// Buffers for outputs of one group.
 pub(super) struct Lane<'s, T: Summed, I> {
     pub(super) group: usize,
-    gradients: RowBuffers<'s, T>,
+    elements: &'s mut [T],
     indices: &'s mut [I],
-    channels: Channels<'s, T::Acc>,
+    terms: Terms<'s, T::Acc>,
 }
 
 impl<'s, T: Summed, I: Index> Lane<'s, T, I> {
-    /// A lane for groups of up to `width` channels.
+    /// A lane that makes up to `len` outputs ready at a time.
     #[inline(always)]
-    pub(super) fn new(scratch: &mut Scratch<'s>, width: usize) -> Self {
-        let (gradients, indices) = (RowBuffers::new(scratch, ROW), scratch.row(ROW));
-        Self { group: 0, gradients, indices, channels: Channels::new(scratch, width) }
+    pub(super) fn new(scratch: &mut Scratch<'s>, len: usize) -> Self {
+        Self { group: 0, elements: scratch.row(ROW), indices: scratch.row(ROW), terms: Terms::new(scratch, len) }
     }
 
-    /// The scratch bytes of a lane.
-    pub(super) const fn bytes() -> usize {
-        RowBuffers::<T>::bytes(ROW) + booked::<I>(ROW) + Channels::<T::Acc>::bytes()
+    /// The scratch bytes of such a lane.
+    pub(super) const fn bytes(len: usize) -> usize {
+        booked::<T>(ROW) + booked::<I>(ROW) + Terms::<T::Acc>::bytes(len)
     }
 }
 
@@ -60,8 +60,8 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
         self.indices.width_of(group)
     }
 
-    /// Adds the outputs at flat offsets `flat`, in ascending order, to those `sums` that their indices point to; returns
-    /// how many it added.
+    /// Adds the outputs at flat offsets `flat` of the lane's group, in ascending order, to those `sums` that their
+    /// indices point to; returns how many it added.
     #[inline(always)]
     pub(super) fn add(
         &self,
@@ -73,40 +73,52 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
         let mut n_added = (flat.len() * width) as u64;
         let mut rest = flat;
         while let Some(row) = self.next_row(&mut rest, width) {
-            let Lane { group, gradients, indices, channels } = lane;
-            let outputs = self.load((*group, row), (gradients, indices));
-            n_added -= channels.add((locate, &mut *sums), width, outputs);
+            let Lane { group, elements, indices, terms } = lane;
+            let outputs = self.load((*group, row), (indices, elements));
+            n_added -= terms.add_all((locate, &mut *sums), width, outputs);
         }
         n_added
     }
 
     /// [`Outputs::add`] for several planes side by side.
-    ///
-    /// Neighbouring windows often share their maximum, so that each addition waits for the one before it; the planes
-    /// are independent, as the channels of a group are.
     #[inline(always)]
-    pub(super) fn add_side_by_side<const N: usize>(
+    pub(super) fn add_side_by_side(
         &self,
         flat: Range<usize>,
-        lanes: &mut [Lane<'_, T, I>; N],
-        (locate, sums): (impl Locate, [&mut [T::Acc]; N]),
+        lanes: &mut [Lane<'_, T, I>; LANES],
+        (locate, sums): (impl Locate, [&mut [T::Acc]; LANES]),
     ) -> u64 {
-        let mut n_added = (flat.len() * N) as u64;
+        let most = Terms::<T::Acc>::most(1);
+        let mut n_added = (flat.len() * LANES) as u64;
+        let [sums_a, sums_b] = sums;
+        let [a, b] = lanes;
         let mut rest = flat;
-        let mut sums = sums;
         while let Some(row) = self.next_row(&mut rest, 1) {
-            let mut outputs = lanes.iter_mut().map(|Lane { group, gradients, indices, .. }| {
-                self.load((*group, row.clone()), (gradients, indices))
-            });
-            let mut sums = sums.iter_mut();
-            n_added -= add_side_by_side(
-                locate,
-                [(); N].map(|()| {
-                    (sums.next().map(|sums| &mut **sums).unwrap_or_default(), outputs.next().unwrap_or_default())
-                }),
-            );
+            let (indices_a, gradients_a) = self.load((a.group, row.clone()), (a.indices, a.elements));
+            let (indices_b, gradients_b) = self.load((b.group, row), (b.indices, b.elements));
+            let outputs_a = indices_a.chunks(most).zip(gradients_a.chunks(most));
+            let outputs_b = indices_b.chunks(most).zip(gradients_b.chunks(most));
+            for (outputs_a, outputs_b) in outputs_a.zip(outputs_b) {
+                n_added -= a.terms.prepare((locate, sums_a.len()), 1, outputs_a);
+                n_added -= b.terms.prepare((locate, sums_b.len()), 1, outputs_b);
+                let sums = [&mut *sums_a, &mut *sums_b];
+                n_added -= Terms::add_in_turns([&a.terms, &b.terms], [outputs_a, outputs_b], sums);
+            }
         }
         n_added
+    }
+
+    /// The indices and gradients of a row: where they lie, or in the buffers.
+    #[inline(always)]
+    fn load<'b>(
+        &self,
+        (group, row): (usize, Range<usize>),
+        (indices, elements): (&'b mut [I], &'b mut [T]),
+    ) -> (&'b [I], &'b [T])
+    where
+        Self: 'b,
+    {
+        (self.indices.row(group, row.clone()).load(indices), self.grad_output.row(group, row).load(elements))
     }
 
     /// Takes a row off the front of `rest`; it is cut where a run of either tensor ends.
@@ -120,18 +132,6 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
         let row = rest.start..rest.start + rest.len().min(runs).min(ROW / width);
         rest.start = row.end;
         Some(row)
-    }
-
-    #[inline(always)]
-    fn load<'b>(
-        &self,
-        (group, row): (usize, Range<usize>),
-        (gradients, indices): (&'b mut RowBuffers<'_, T>, &'b mut [I]),
-    ) -> (&'b [I], &'b [T::Acc])
-    where
-        Self: 'b,
-    {
-        (self.indices.row(group, row.clone()).load(indices), gradients.widen(self.grad_output.row(group, row)))
     }
 
     /// The plane and flat offset of the first index, in row-major order, that lies outside its volume. Outputs must be
@@ -161,112 +161,4 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
         let first = first.into_inner();
         (first != u64::MAX).then(|| ((first / len as u64) as usize, (first % len as u64) as usize))
     }
-}
-
-/// Adds one gradient to the sum that its index points to, if that is among `sums`; returns how many it missed.
-///
-/// Misses are counted, not additions: they are few, and what is not counted costs nothing.
-#[inline(always)]
-fn add_one<A: Sum, I: Index>((locate, sums): (impl Locate, &mut [A]), index: I, gradient: A) -> u64 {
-    let place = locate.place_of(index);
-    // The bounds check on the very value that is used is what keeps any index from doing harm.
-    if place < sums.len() as u64 { u64::from(!sums[place as usize].add_term(gradient)) } else { 1 }
-}
-
-/// Adds outputs, in ascending order, to those `sums` that their indices point to; returns how many it missed.
-#[inline(always)]
-fn add_at<A: Sum, I: Index>((locate, sums): (impl Locate, &mut [A]), (indices, gradients): (&[I], &[A])) -> u64 {
-    let outputs = indices.iter().zip(gradients);
-    outputs.map(|(&index, &gradient)| add_one((locate, sums), index, gradient)).sum()
-}
-
-/// Adds rows of several channels, each of which has an index of its own.
-///
-/// Many an output around a block turns out to belong to the next: as good as random, so nothing is branched on. What
-/// belongs elsewhere becomes nothing, added to the first place. Where each gradient goes is worked out for a whole row
-/// at a time, which takes vectors; only the additions go one by one.
-pub(super) struct Channels<'s, A> {
-    /// The channel of each element of a row.
-    channels: &'s mut [u32],
-    places: &'s mut [u32],
-    gradients: &'s mut [A],
-    width: usize,
-}
-
-impl<'s, A: Sum> Channels<'s, A> {
-    /// For groups of up to `width` channels; single ones need no buffers.
-    #[inline(always)]
-    pub(super) fn new(scratch: &mut Scratch<'s>, width: usize) -> Self {
-        let len = if width == 1 { 0 } else { ROW };
-        Self { channels: scratch.row(len), places: scratch.row(len), gradients: scratch.row(len), width: 0 }
-    }
-
-    pub(super) const fn bytes() -> usize {
-        2 * booked::<u32>(ROW) + booked::<A>(ROW)
-    }
-
-    /// Adds the outputs, in ascending order, of a group of `width` channels to those `sums` that their indices point to;
-    /// returns how many it missed.
-    #[inline(always)]
-    pub(super) fn add<I: Index>(
-        &mut self,
-        (locate, sums): (impl Locate, &mut [A]),
-        width: usize,
-        (indices, gradients): (&[I], &[A]),
-    ) -> u64 {
-        if width == 1 {
-            return add_at((locate, sums), (indices, gradients));
-        }
-        let len = (sums.len() / width) as u32;
-        if len == 0 {
-            return indices.len() as u64;
-        }
-        if self.width != width {
-            self.width = width;
-            for (i, channel) in self.channels.iter_mut().enumerate() {
-                *channel = (i % width) as u32;
-            }
-        }
-        let mut n_missed = 0;
-        let whole = ROW / width * width;
-        for (indices, gradients) in indices.chunks(whole).zip(gradients.chunks(whole)) {
-            let outputs = indices.iter().zip(gradients).zip(&*self.channels);
-            let targets = self.places.iter_mut().zip(&mut *self.gradients);
-            let mut n_outside = 0;
-            for (((&index, &gradient), &channel), (target, kept)) in outputs.zip(targets) {
-                let place = locate.place(index.small_offset());
-                let inside = place < len;
-                *target = if inside { place * width as u32 } else { 0 } + channel;
-                *kept = if inside { gradient } else { A::NOTHING };
-                n_outside += u32::from(!inside);
-            }
-            n_missed += u64::from(n_outside);
-            for (&place, &gradient) in self.places[..indices.len()].iter().zip(&*self.gradients) {
-                if let Some(sum) = sums.get_mut(place as usize) {
-                    n_missed += u64::from(!sum.add_term(gradient));
-                }
-            }
-        }
-        n_missed
-    }
-}
-
-/// The sums of a plane, and the indices and gradients that go to them.
-type PlaneOutputs<'p, A, I> = (&'p mut [A], (&'p [I], &'p [A]));
-
-/// [`add_at`] for several planes, each with as many outputs, in turns.
-#[inline(always)]
-pub(super) fn add_side_by_side<A: Sum, I: Index, const N: usize>(
-    locate: impl Locate,
-    planes: [PlaneOutputs<'_, A, I>; N],
-) -> u64 {
-    let n_outputs = planes.iter().map(|(_, (indices, gradients))| indices.len().min(gradients.len())).min();
-    let mut n_missed = 0;
-    let mut planes = planes;
-    for i in 0..n_outputs.unwrap_or(0) {
-        for (sums, (indices, gradients)) in &mut planes {
-            n_missed += add_one((locate, sums), indices[i], gradients[i]);
-        }
-    }
-    n_missed
 }

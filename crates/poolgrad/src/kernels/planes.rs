@@ -7,8 +7,8 @@
 //! For as many groups as fit the first-level cache together:
 //!
 //! 1. clear their sums;
-//! 2. add each output, in ascending order, where its index points; a few planes side by side (see
-//!    [`Outputs::add_side_by_side`]);
+//! 2. add each output, in ascending order, where its index points; small planes in turns with others (see
+//!    [`Terms::add_in_turns`]);
 //! 3. round the sums and write them out in one go.
 //!
 //! The sums are the output itself where it can hold them and is not to be streamed. Where it is of a narrower type and has
@@ -21,8 +21,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::locate::FlatFrom;
-use super::outputs::{self, Channels, LANES, Outputs, Summing};
+use super::outputs::{Outputs, Summing};
 use super::rows::{self, ROW};
+use super::terms::{LINE, Terms, fetch_line};
 use crate::dtype::{Index, Sum, Summed};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
@@ -59,12 +60,20 @@ impl PlanesShape {
         Self { group_len, output_len, batch, loaded, width, summing }
     }
 
+    /// The outputs of one group that are made ready at a time. Those of single planes are added as they come: sums and
+    /// outputs are all close, and to make them ready would take longer than it saves.
+    const fn ready(&self) -> usize {
+        if self.width == 1 { 0 } else { Terms::<f32>::most(self.width) }
+    }
+
     /// The scratch bytes of one worker.
     pub(crate) fn bytes<T: Summed, I: Index>(&self) -> usize {
         let sums_len = self.batch.saturating_mul(self.group_len);
         let outputs = booked::<T>(self.loaded) + booked::<T::Acc>(self.loaded) + booked::<I>(self.loaded);
-        let outputs = outputs + Channels::<T::Acc>::bytes();
-        booked::<T::Acc>(sums_len).saturating_add(booked::<T>(sums_len)).saturating_add(outputs)
+        let outputs = outputs + Terms::<T::Acc>::bytes(self.ready());
+        let all = booked::<T::Acc>(sums_len).saturating_add(booked::<T>(sums_len)).saturating_add(outputs);
+        // A row of indices is what the search for a bad one takes.
+        all.max(booked::<I>(ROW))
     }
 }
 
@@ -91,13 +100,13 @@ struct Buffers<'s, T: Summed, I> {
     elements: &'s mut [T],
     wide: &'s mut [T::Acc],
     indices: &'s mut [I],
-    channels: Channels<'s, T::Acc>,
+    terms: Terms<'s, T::Acc>,
 }
 
 impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
     #[inline(always)]
     fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
-        let PlanesShape { group_len, batch, loaded, width, .. } = self.shape;
+        let PlanesShape { group_len, batch, loaded, .. } = self.shape;
         let range = tile.range();
         let sums = scratch.row::<T::Acc>(batch * group_len);
         let rounded = scratch.row::<T>(batch * group_len);
@@ -105,7 +114,7 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
             elements: scratch.row(loaded),
             wide: scratch.row(loaded),
             indices: scratch.row(loaded),
-            channels: Channels::new(&mut scratch, width),
+            terms: Terms::new(&mut scratch, self.shape.ready()),
         };
         let sums_are_output = T::from_wide(&[]).is_some();
         let mut n_added = 0;
@@ -194,17 +203,22 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
         }
         let indices = self.outputs.indices.groups(groups.clone(), buffers.indices);
         let elements = self.outputs.grad_output.groups(groups, buffers.elements);
-        let gradients = rows::widened::<T>(elements, buffers.wide);
         let PlanesShape { group_len, output_len, .. } = self.shape;
-        let mut planes = sums.chunks_exact_mut(group_len);
-        let mut outputs = indices.chunks_exact(output_len).zip(gradients.chunks_exact(output_len));
         let mut n_added = indices.len() as u64;
-        while width == 1 && planes.len() >= LANES {
-            let mut next = || (planes.next().unwrap_or_default(), outputs.next().unwrap_or_default());
-            n_added -= outputs::add_side_by_side::<_, _, LANES>(FlatFrom::new(0), [next(), next()]);
+        let mut planes = sums.chunks_exact_mut(group_len);
+        if width == 1 {
+            let gradients = rows::widened::<T>(elements, buffers.wide);
+            let mut outputs = indices.chunks_exact(output_len).zip(gradients.chunks_exact(output_len));
+            while planes.len() >= 2 {
+                let mut next = || (planes.next().unwrap_or_default(), outputs.next().unwrap_or_default());
+                n_added -= add_in_turns(next(), next());
+            }
+            return n_added
+                - planes.zip(outputs).map(|(sums, outputs)| add_plane(sums, outputs, elements)).sum::<u64>();
         }
+        let outputs = indices.chunks_exact(output_len).zip(elements.chunks_exact(output_len));
         for (sums, outputs) in planes.zip(outputs) {
-            n_added -= buffers.channels.add((FlatFrom::new(0), sums), width, outputs);
+            n_added -= buffers.terms.add_all((FlatFrom::new(0), sums), width, outputs);
         }
         n_added
     }
@@ -218,11 +232,58 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
         let mut n_added = (rest.len() * width) as u64;
         while let Some(row) = self.outputs.next_row(&mut rest, width) {
             let indices = indices.row(group, row.clone()).load(buffers.indices);
-            let gradients = rows::widened::<T>(grad_output.row(group, row).load(buffers.elements), buffers.wide);
-            n_added -= buffers.channels.add((FlatFrom::new(0), &mut *sums), width, (indices, gradients));
+            let elements = grad_output.row(group, row).load(buffers.elements);
+            n_added -= if width == 1 {
+                add_plane(sums, (indices, rows::widened::<T>(elements, buffers.wide)), elements)
+            } else {
+                buffers.terms.add_all((FlatFrom::new(0), &mut *sums), width, (indices, elements))
+            };
         }
         n_added
     }
+}
+
+/// Adds outputs of a plane, in ascending order, where their indices point; returns how many it missed.
+///
+/// The gradients were widened from `elements`, behind which lie those that follow.
+///
+/// A function of its own for the reason that [`Terms`] has some.
+#[inline(never)]
+fn add_plane<A: Sum, I: Index, T>(sums: &mut [A], (indices, gradients): (&[I], &[A]), elements: &[T]) -> u64 {
+    // To ask for what follows takes longer than it saves, unless much does.
+    let (is_long, mut n_missed) = (indices.len() == ROW, 0);
+    let piece = if is_long { LINE } else { ROW };
+    for (i, (indices_of, gradients)) in indices.chunks(piece).zip(gradients.chunks(piece)).enumerate() {
+        if is_long {
+            fetch_line((indices, elements), i);
+        }
+        let outputs = indices_of.iter().zip(gradients);
+        n_missed += outputs.map(|(&index, &gradient)| add_one(sums, index, gradient)).sum::<u64>();
+    }
+    n_missed
+}
+
+/// [`add_plane`] for two planes with as many outputs, in turns (see [`Terms::add_in_turns`]).
+#[inline(never)]
+fn add_in_turns<A: Sum, I: Index>(a: PlaneOutputs<'_, A, I>, b: PlaneOutputs<'_, A, I>) -> u64 {
+    let ((sums_a, outputs_a), (sums_b, outputs_b)) = (a, b);
+    let outputs = outputs_a.0.iter().zip(outputs_a.1).zip(outputs_b.0.iter().zip(outputs_b.1));
+    let mut n_missed = 0;
+    for ((&index_a, &gradient_a), (&index_b, &gradient_b)) in outputs {
+        n_missed += add_one(sums_a, index_a, gradient_a);
+        n_missed += add_one(sums_b, index_b, gradient_b);
+    }
+    n_missed
+}
+
+/// The sums of a plane, and the indices and gradients that go to them.
+type PlaneOutputs<'p, A, I> = (&'p mut [A], (&'p [I], &'p [A]));
+
+#[inline(always)]
+fn add_one<A: Sum, I: Index>(sums: &mut [A], index: I, gradient: A) -> u64 {
+    let place = index.wide_offset();
+    // The bounds check on the very value that is used is what keeps any index from doing harm.
+    if place < sums.len() as u64 { u64::from(!sums[place as usize].add_term(gradient)) } else { 1 }
 }
 
 /// Calls `visit` with the number of each output of a row of `width` channels, and the place that its index points to.

@@ -5,14 +5,14 @@
 //! ```
 //!
 //! A plane is a stack of *slices*: its depths, or its rows if it has one depth. The sums of as many slices as a few
-//! consecutive outputs can reach are held in the cache. Along the stack, again and again:
+//! consecutive outputs can reach are held in the cache, as a ring. Along the stack, again and again:
 //!
-//! 1. write out, rounded, the slices that lie before the windows of the next outputs, and move the rest to the front;
-//! 2. clear the sums of the slices that those windows reach anew;
-//! 3. add those outputs, in ascending order, where their indices point.
+//! 1. write out, rounded, the slices that lie before the windows of the next outputs;
+//! 2. clear the sums of the slices that those windows reach anew, in the places of those that left;
+//! 3. add those outputs, in ascending order, where their indices point (see [`Terms`]).
 //!
 //! Where slices are too large for that, a block of the plane is swept at a time: some rows of each slice, or some columns
-//! of some rows. Where the output can hold the sums and is not to be streamed, they are formed in it, and nothing moves.
+//! of some rows. Where the output can hold the sums and is not to be streamed, they are formed in it.
 //!
 //! An index may point outside its window: that is legal, and then its sum may not be held any more, or not yet. So
 //! the kernel counts the additions. If all outputs were added, nothing more needs to be looked at; otherwise the
@@ -27,10 +27,11 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::locate::{FlatFrom, InBlock, Locate};
+use super::locate::{FlatFrom, InBlock, InRing, Locate};
 use super::outputs::{LANES, Lane, Outputs};
 use super::rows::{self, ROW};
 use super::sweep_shape::SweepShape;
+use super::terms::Terms;
 use crate::dtype::{Index, Summed};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::tensor::raw::{OutTile, Tile};
@@ -56,7 +57,8 @@ impl<'a, T: Summed, I: Index> Sweep<'a, T, I> {
     pub(crate) fn bytes(shape: &SweepShape) -> usize {
         let sums = booked::<T::Acc>(shape.sums_len()).saturating_mul(shape.n_lanes);
         // The sums of a lane that is not used are empty, and still begin on a line.
-        let others = LANES * (Lane::<T, I>::bytes() + booked::<T::Acc>(0)) + booked::<T>(ROW);
+        let others = LANES * (Lane::<T, I>::bytes(Terms::<T::Acc>::most(shape.width)) + booked::<T::Acc>(0))
+            + booked::<T>(ROW);
         sums.saturating_add(others)
     }
 }
@@ -70,7 +72,7 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
         let lane_len = |lane| if lane < n_lanes { sums_len } else { 0 };
         let mut held: [_; LANES] = std::array::from_fn(|lane| scratch.row::<T::Acc>(lane_len(lane)));
         let staging = rows::staging(&mut scratch);
-        let mut lanes: [_; LANES] = std::array::from_fn(|_| Lane::new(&mut scratch, width));
+        let mut lanes: [_; LANES] = std::array::from_fn(|_| Lane::new(&mut scratch, Terms::<T::Acc>::most(width)));
         let stack = Stack::new(&self.shape, &range.block);
         let mut n_added = 0;
         let mut group = range.groups.start;
@@ -86,12 +88,13 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
             let sums = match memory.and_then(T::as_wide_mut) {
                 Some(memory) => {
                     let mut parts = memory.chunks_exact_mut(memory.len() / n_now);
-                    Sums { lanes: [(); LANES].map(|()| parts.next().unwrap_or_default()), out: None }
+                    let lanes = [(); LANES].map(|()| parts.next().unwrap_or_default());
+                    Sums { lanes, ring: stack.slices.len(), out: None }
                 }
                 None => {
                     let mut parts = held.iter_mut();
                     let lanes = [(); LANES].map(|()| parts.next().map(|part| &mut **part).unwrap_or_default());
-                    Sums { lanes, out: Some((&mut tile.first, &mut *staging)) }
+                    Sums { lanes, ring: self.shape.held, out: Some((&mut tile.first, &mut *staging)) }
                 }
             };
             n_added += self.sweep(&stack, &mut lanes[..n_now], sums);
@@ -104,6 +107,8 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
 /// The sums of each lane, and where they are written to; the output's own memory, if nowhere.
 struct Sums<'m, 't, T: Summed> {
     lanes: [&'m mut [T::Acc]; LANES],
+    /// The slices that there is room for: the sums of a slice lie where those of the slice so many before it lay.
+    ring: usize,
     out: Option<(&'m mut OutTile<'t, T>, &'m mut [T])>,
 }
 
@@ -147,6 +152,12 @@ impl Stack {
             columns,
         }
     }
+
+    /// Where in a ring of `ring` slices a slice is.
+    #[inline(always)]
+    fn slot(&self, slice: usize, ring: usize) -> usize {
+        (slice - self.slices.start) % ring
+    }
 }
 
 impl<T: Summed, I: Index> Sweep<'_, T, I> {
@@ -155,10 +166,8 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
     fn sweep(&self, stack: &Stack, lanes: &mut [Lane<'_, T, I>], mut sums: Sums<'_, '_, T>) -> u64 {
         let SweepShape { axes: [axis, ..], step, .. } = self.shape;
         let slices = &stack.slices;
-        let part = stack.part * self.outputs.width_of(lanes[0].group);
-        // The slices whose sums are held, and the one whose sums come first.
+        // The slices whose sums are held.
         let mut held = slices.start..slices.start;
-        let mut front = held.start;
         let mut n_added = 0;
         let Range { start: mut first, end } = axis.reaching(slices.clone());
         loop {
@@ -169,17 +178,44 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
                 // Where everything is held, so are the slices that no window reaches: an index may point there too.
                 stop = if step < axis.output() { stop.min(axis.cover(last - 1).end) } else { stop };
             }
-            self.release(stack, (&mut held, &mut front), start, lanes, &mut sums);
+            while held.start < start {
+                if held.start == held.end {
+                    // No window reaches these slices.
+                    let most = held.start + sums.ring;
+                    self.hold(stack, &mut held, start.min(most), lanes, &mut sums);
+                }
+                let released = held.start..start.min(held.end);
+                held.start = released.end;
+                self.release(stack, released, lanes, &mut sums);
+            }
             if first >= end {
                 return n_added;
             }
-            let (from, to) = (held.end - front, stop.max(held.end) - front);
-            held.end = front + to;
-            for lane in sums.lanes.iter_mut().take(lanes.len()) {
-                rows::clear(&mut lane[from * part..to * part]);
-            }
-            n_added += self.add(stack, (first..last, front..held.end), lanes, &mut sums.lanes);
+            let stop = stop.max(held.end);
+            self.hold(stack, &mut held, stop, lanes, &mut sums);
+            n_added += self.add(stack, (first..last, &held), lanes, &mut sums);
             first = last;
+        }
+    }
+
+    /// Holds slices up to `end` too.
+    #[inline(always)]
+    fn hold(
+        &self,
+        stack: &Stack,
+        held: &mut Range<usize>,
+        end: usize,
+        lanes: &[Lane<'_, T, I>],
+        sums: &mut Sums<'_, '_, T>,
+    ) {
+        let part = stack.part * self.outputs.width_of(lanes[0].group);
+        while held.end < end {
+            let slot = stack.slot(held.end, sums.ring);
+            let n_slices = (end - held.end).min(sums.ring - slot);
+            for lane in sums.lanes.iter_mut().take(lanes.len()) {
+                rows::clear(&mut lane[slot * part..(slot + n_slices) * part]);
+            }
+            held.end += n_slices;
         }
     }
 
@@ -188,28 +224,46 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
     fn add(
         &self,
         stack: &Stack,
-        (places, held): (Range<usize>, Range<usize>),
+        (places, held): (Range<usize>, &Range<usize>),
         lanes: &mut [Lane<'_, T, I>],
-        sums: &mut [&mut [T::Acc]; LANES],
+        sums: &mut Sums<'_, '_, T>,
     ) -> u64 {
         let [_, n_rows, n_columns] = self.shape.output_dims();
-        let n_sums = held.len() * stack.part * self.outputs.width_of(lanes[0].group);
-        let locate = stack.locate.with_depths(&held);
+        let first = stack.slot(held.start, sums.ring) * stack.part;
+        let ring = (first, sums.ring * stack.part);
+        let n_held = held.len() * stack.part;
+        let n_sums = ring.1 * self.outputs.width_of(lanes[0].group);
+        let sums = sums.lanes.each_mut().map(|sums| &mut sums[..]);
+        let locate = stack.locate.with_depths(held);
         match stack.cut {
             Cut::Nothing => {
                 let flat = places.start * n_rows * n_columns..places.end * n_rows * n_columns;
-                let locate = FlatFrom::new(held.start * stack.part);
+                let locate = InRing::new(FlatFrom::new(held.start * stack.part), n_held, ring);
                 // Two functions, as the compiler needs to know the number of planes.
                 if let Ok(lanes) = <&mut [_; LANES]>::try_from(&mut *lanes) {
-                    let sums = sums.each_mut().map(|sums| &mut sums[..n_sums]);
-                    return self.outputs.add_side_by_side(flat, lanes, (locate, sums));
+                    return self.outputs.add_side_by_side(
+                        flat,
+                        lanes,
+                        (locate, sums.map(|sums| &mut sums[..n_sums])),
+                    );
                 }
-                self.outputs.add(flat, &mut lanes[0], (locate, &mut sums[0][..n_sums]))
+                let [sums, ..] = sums;
+                self.outputs.add(flat, &mut lanes[0], (locate, &mut sums[..n_sums]))
             }
             Cut::Rows => {
-                self.add_rows(stack, places, &mut lanes[0], (locate.of_whole_rows(), &mut sums[0][..n_sums]))
+                let [sums, ..] = sums;
+                let locate = InRing::new(locate.of_whole_rows(), n_held, ring);
+                self.add_rows(stack, places, &mut lanes[0], (locate, &mut sums[..n_sums]))
             }
-            Cut::Columns => self.add_rows(stack, places, &mut lanes[0], (locate, &mut sums[0][..n_sums])),
+            Cut::Columns => {
+                let [sums, ..] = sums;
+                self.add_rows(
+                    stack,
+                    places,
+                    &mut lanes[0],
+                    (InRing::new(locate, n_held, ring), &mut sums[..n_sums]),
+                )
+            }
         }
     }
 
@@ -240,35 +294,20 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
         n_added
     }
 
-    /// Lets go of all slices before `start`: writes them out, and moves those that are held beyond it to the front.
+    /// Lets go of `slices`: writes them out, and makes their sums zero again.
     #[inline(always)]
-    fn release(
-        &self,
-        stack: &Stack,
-        (held, front): (&mut Range<usize>, &mut usize),
-        start: usize,
-        lanes: &mut [Lane<'_, T, I>],
-        sums: &mut Sums<'_, '_, T>,
-    ) {
-        let part = stack.part * self.outputs.width_of(lanes[0].group);
-        let groups = lanes[0].group..lanes[0].group + lanes.len();
-        while held.start < start {
-            if held.start == held.end {
-                // No window reaches these slices.
-                let most = if sums.out.is_some() { self.shape.held } else { start - held.start };
-                held.end = start.min(held.start + most);
-                for (lane, _) in sums.lanes.iter_mut().zip(groups.clone()) {
-                    rows::clear(&mut lane[(held.start - *front) * part..(held.end - *front) * part]);
-                }
+    fn release(&self, stack: &Stack, slices: Range<usize>, lanes: &[Lane<'_, T, I>], sums: &mut Sums<'_, '_, T>) {
+        let Some((out, staging)) = &mut sums.out else { return };
+        for (sums_of, lane) in sums.lanes.iter_mut().zip(lanes) {
+            let part = stack.part * self.outputs.width_of(lane.group);
+            let mut first = slices.start;
+            while first < slices.end {
+                let slot = stack.slot(first, sums.ring);
+                let n_slices = (slices.end - first).min(sums.ring - slot);
+                let part = &mut sums_of[slot * part..(slot + n_slices) * part];
+                self.store(stack, (lane.group, first), part, (&mut **out, &mut **staging));
+                first += n_slices;
             }
-            let n_done = start.min(held.end) - held.start;
-            held.start += n_done;
-            let Some((out, staging)) = &mut sums.out else { continue };
-            for (lane, group) in sums.lanes.iter_mut().zip(groups.clone()) {
-                self.store(stack, (group, *front), &lane[..n_done * part], (&mut **out, &mut **staging));
-                lane.copy_within(n_done * part..held.len() * part + n_done * part, 0);
-            }
-            *front = held.start;
         }
     }
 
@@ -278,7 +317,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
         &self,
         stack: &Stack,
         (group, first): (usize, usize),
-        sums: &[T::Acc],
+        sums: &mut [T::Acc],
         (out, staging): (&mut OutTile<'_, T>, &mut [T]),
     ) {
         let [_, n_rows, n_columns] = self.shape.dims();
@@ -289,7 +328,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
             Cut::Rows => stack.part,
             Cut::Columns => stack.columns.len(),
         };
-        for (i, sums) in sums.chunks_exact(piece * width).enumerate() {
+        for (i, sums) in sums.chunks_exact_mut(piece * width).enumerate() {
             let (slice, row) = match stack.cut {
                 Cut::Nothing | Cut::Rows => (first + i, stack.rows.start),
                 Cut::Columns => (first + i / stack.rows.len(), stack.rows.start + i % stack.rows.len()),

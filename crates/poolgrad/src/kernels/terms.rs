@@ -1,0 +1,175 @@
+//! Terms: outputs of a max pooling, as places of sums and what is added there.
+//!
+//! Outputs are made ready a few at a time: where each gradient goes is worked out in vectors, without a branch, and what
+//! belongs elsewhere becomes nothing, added to the first place. Then only the additions go one by one, in a loop so
+//! short that all of it stays in registers.
+
+use super::locate::Locate;
+use super::rows::widened;
+use crate::dtype::{Index, Sum, Summed};
+use crate::exec::stream::fetch_ahead;
+use crate::exec::{Scratch, booked};
+
+/// The outputs that are made ready at a time, unless one place has more channels: few, so that they stay in the first-level
+/// cache together with the sums.
+const FEW: usize = 256;
+
+/// How many outputs ahead memory is asked for. The processor's own guesses end with each page of four kilobytes, and so
+/// come late for a quarter of what four streams of outputs read.
+const AHEAD: usize = 512;
+
+/// Terms of outputs of one group, ready to be added.
+pub(super) struct Terms<'s, A> {
+    wide: &'s mut [A],
+    places: &'s mut [u32],
+    terms: &'s mut [A],
+    /// The channels of outputs, for how many of them these are known, and for groups of how many channels.
+    channels: &'s mut [u32],
+    known: (usize, usize),
+}
+
+impl<'s, A: Sum> Terms<'s, A> {
+    /// For up to `len` outputs at a time.
+    #[inline(always)]
+    pub(super) fn new(scratch: &mut Scratch<'s>, len: usize) -> Self {
+        Self {
+            wide: scratch.row(len),
+            places: scratch.row(len),
+            terms: scratch.row(len),
+            channels: scratch.row(len),
+            known: (0, 0),
+        }
+    }
+
+    /// The scratch bytes for up to `len` outputs at a time.
+    pub(super) const fn bytes(len: usize) -> usize {
+        2 * booked::<u32>(len) + 2 * booked::<A>(len)
+    }
+
+    /// How many outputs of groups of `width` channels are made ready at a time.
+    #[inline(always)]
+    pub(super) const fn most(width: usize) -> usize {
+        if width < FEW { FEW / width * width } else { width }
+    }
+
+    /// Adds outputs of a group of `width` channels, in ascending order, to those `sums` that their indices point to;
+    /// returns how many it missed.
+    #[inline(always)]
+    pub(super) fn add_all<T: Summed<Acc = A>, I: Index>(
+        &mut self,
+        (locate, sums): (impl Locate, &mut [A]),
+        width: usize,
+        (indices, gradients): (&[I], &[T]),
+    ) -> u64 {
+        let most = Self::most(width);
+        let mut n_missed = 0;
+        for outputs in indices.chunks(most).zip(gradients.chunks(most)) {
+            n_missed += self.prepare((locate, sums.len()), width, outputs);
+            n_missed += self.add(outputs, sums);
+        }
+        n_missed
+    }
+
+    /// Makes outputs of a group of `width` channels ready that go to `n_sums` sums; returns how many belong elsewhere.
+    #[inline(always)]
+    pub(super) fn prepare<T: Summed<Acc = A>, I: Index>(
+        &mut self,
+        (locate, n_sums): (impl Locate, usize),
+        width: usize,
+        (indices, gradients): (&[I], &[T]),
+    ) -> u64 {
+        if self.known.0 < indices.len() || self.known.1 != width {
+            self.known = (indices.len(), width);
+            for channels in self.channels[..indices.len()].chunks_mut(width) {
+                channels.iter_mut().zip(0..).for_each(|(channel, c)| *channel = c);
+            }
+        }
+        let gradients = widened::<T>(gradients, self.wide);
+        let (n_places, width) = ((n_sums / width) as u32, width as u32);
+        let mut n_outside = 0;
+        let targets = self.places.iter_mut().zip(&mut *self.terms);
+        for (((&index, &gradient), &channel), (place, term)) in
+            indices.iter().zip(gradients).zip(&*self.channels).zip(targets)
+        {
+            let found = locate.place(index.small_offset());
+            let inside = found < n_places;
+            *place = if inside { found * width } else { 0 } + channel;
+            *term = if inside { gradient } else { A::NOTHING };
+            n_outside += u32::from(!inside);
+        }
+        u64::from(n_outside)
+    }
+
+    /// Adds the terms that were made of `outputs`; returns how many `sums` could not take.
+    #[inline(always)]
+    pub(super) fn add<T, I>(&self, outputs: (&[I], &[T]), sums: &mut [A]) -> u64 {
+        add(sums, (&self.places[..outputs.0.len()], self.terms), outputs)
+    }
+
+    /// [`Terms::add`] for two groups in turns: neighbouring windows often share their maximum, so that each addition waits
+    /// for the one before it, and the groups are independent.
+    #[inline(always)]
+    pub(super) fn add_in_turns<T, I>(
+        [a, b]: [&Self; 2],
+        outputs: [(&[I], &[T]); 2],
+        [sums_a, sums_b]: [&mut [A]; 2],
+    ) -> u64 {
+        add_in_turns((sums_a, sums_b), (&a.places[..outputs[0].0.len()], a.terms), (b.places, b.terms), outputs)
+    }
+}
+
+// These are functions of their own, whatever they are called from: within a kernel there are not enough registers.
+
+#[inline(never)]
+fn add<A: Sum, T, I>(sums: &mut [A], (places, terms): (&[u32], &[A]), outputs: (&[I], &[T])) -> u64 {
+    let mut n_refused = 0;
+    for (i, (places, terms)) in places.chunks(LINE).zip(terms.chunks(LINE)).enumerate() {
+        fetch_line(outputs, i);
+        for (&place, &term) in places.iter().zip(terms) {
+            n_refused += add_one(sums, place, term);
+        }
+    }
+    n_refused
+}
+
+#[inline(never)]
+fn add_in_turns<A: Sum, T, I>(
+    (sums_a, sums_b): (&mut [A], &mut [A]),
+    (places_a, terms_a): (&[u32], &[A]),
+    (places_b, terms_b): (&[u32], &[A]),
+    [outputs_a, outputs_b]: [(&[I], &[T]); 2],
+) -> u64 {
+    let mut n_refused = 0;
+    let lines_a = places_a.chunks(LINE).zip(terms_a.chunks(LINE));
+    let lines_b = places_b.chunks(LINE).zip(terms_b.chunks(LINE));
+    for (i, ((places_a, terms_a), (places_b, terms_b))) in lines_a.zip(lines_b).enumerate() {
+        fetch_line(outputs_a, i);
+        fetch_line(outputs_b, i);
+        for (((&place_a, &term_a), &place_b), &term_b) in places_a.iter().zip(terms_a).zip(places_b).zip(terms_b) {
+            n_refused += add_one(sums_a, place_a, term_a);
+            n_refused += add_one(sums_b, place_b, term_b);
+        }
+    }
+    n_refused
+}
+
+/// The outputs for which memory is asked for at a time.
+pub(super) const LINE: usize = 16;
+
+/// Asks for the outputs that follow, at some distance, those of line `i`.
+#[inline(always)]
+pub(super) fn fetch_line<T, I>((indices, gradients): (&[I], &[T]), i: usize) {
+    if let (Some(index), Some(gradient)) = (indices.get(i * LINE), gradients.get(i * LINE)) {
+        (0..LINE).step_by(64 / size_of::<I>()).for_each(|at| fetch_ahead(index, AHEAD + at));
+        (0..LINE).step_by(64 / size_of::<T>()).for_each(|at| fetch_ahead(gradient, AHEAD + at));
+    }
+}
+
+#[inline(always)]
+fn add_one<A: Sum>(sums: &mut [A], place: u32, term: A) -> u64 {
+    // The bounds check on the very value that is used is what keeps any index from doing harm.
+    match sums.get_mut(place as usize) {
+        Some(sum) => u64::from(!sum.add_term(term)),
+        None => 1,
+    }
+}
