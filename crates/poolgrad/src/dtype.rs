@@ -102,6 +102,14 @@ pub(crate) trait Sum: Element {
     const NOTHING: Self;
     /// Adds a term; whether this type can hold the sum.
     fn add_term(&mut self, term: Self) -> bool;
+    /// Whether it always can.
+    const TAKES_ALL: bool;
+    /// The type that can.
+    type Wide: Accumulator;
+    /// Writes each of `row` exactly into `wide`. Both have the same length.
+    fn widen_terms(row: &[Self], wide: &mut [Self::Wide]);
+    /// Rounds each of `wide` to nearest even into `row`. Both have the same length.
+    fn round_terms(wide: &[Self::Wide], row: &mut [Self]);
 }
 
 /// The arithmetic of sums: `f32`, and `f64` for `f64` tensors.
@@ -178,6 +186,16 @@ macro_rules! accumulators {
             fn add_term(&mut self, term: Self) -> bool {
                 *self += term;
                 true
+            }
+            const TAKES_ALL: bool = true;
+            type Wide = $type;
+            #[inline(always)]
+            fn widen_terms(row: &[Self], wide: &mut [Self]) {
+                wide.copy_from_slice(row);
+            }
+            #[inline(always)]
+            fn round_terms(wide: &[Self], row: &mut [Self]) {
+                row.copy_from_slice(wide);
             }
         }
         impl Accumulator for $type {

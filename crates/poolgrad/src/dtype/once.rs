@@ -2,7 +2,7 @@
 //!
 //! Where windows do not overlap, no two outputs have the same maximum, and each gradient reaches `grad_input` as it is.
 //! So the sums can be formed in `grad_input` itself, with half the memory and no rounding. That no two terms meet is not
-//! taken for granted: a second term that is not zero is refused, and the caller counts what was not refused.
+//! taken for granted: a second term that is not zero is refused, and the caller counts it or adds it elsewhere.
 
 use half::{bf16, f16};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -15,7 +15,7 @@ use super::{DType, Element, Sum, Summed, sealed};
 pub(crate) struct Once<T>(T);
 
 /// A 16-bit floating-point type, by its bits.
-pub(crate) trait Bits: Element {
+pub(crate) trait Bits: Summed<Acc = f32> {
     /// Those of infinity, which only NaNs exceed, and the one that a quiet NaN has.
     const INFINITY: u16;
     const QUIET: u16;
@@ -62,7 +62,33 @@ impl<T: Bits> Sum for Once<T> {
         }
         is_empty | (term.0.bits() == 0)
     }
+
+    const TAKES_ALL: bool = false;
+    type Wide = f32;
+
+    #[inline(always)]
+    fn widen_terms(row: &[Self], wide: &mut [f32]) {
+        let mut elements = [T::ZERO; AT_ONCE];
+        for (row, wide) in row.chunks(AT_ONCE).zip(wide.chunks_mut(AT_ONCE)) {
+            let elements = &mut elements[..row.len()];
+            elements.iter_mut().zip(row).for_each(|(element, term)| *element = term.0);
+            T::widen(elements, wide);
+        }
+    }
+
+    #[inline(always)]
+    fn round_terms(wide: &[f32], row: &mut [Self]) {
+        let mut elements = [T::ZERO; AT_ONCE];
+        for (wide, row) in wide.chunks(AT_ONCE).zip(row.chunks_mut(AT_ONCE)) {
+            let elements = &mut elements[..row.len()];
+            T::narrow(wide, elements);
+            row.iter_mut().zip(elements).for_each(|(term, element)| *term = Once(*element));
+        }
+    }
 }
+
+/// The elements that are converted at a time.
+const AT_ONCE: usize = 64;
 
 impl<T: Bits> Summed for Once<T> {
     type Acc = Self;

@@ -11,6 +11,7 @@ mod mean;
 mod outputs;
 mod planes;
 mod rows;
+mod second;
 mod spread;
 mod stretches;
 mod sweep;

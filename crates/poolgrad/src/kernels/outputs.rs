@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::locate::Locate;
 use super::rows::ROW;
 use super::terms::Terms;
-use crate::dtype::{Index, Summed};
+use crate::dtype::{Index, Sum, Summed};
 use crate::exec::{Crew, Queue, Scratch, booked};
 use crate::geometry::Geometry;
 use crate::tensor::raw::Source;
@@ -25,7 +25,7 @@ pub(crate) enum Summing {
     All,
     /// The same, but only those with terms are rounded: they are few.
     Few,
-    /// In the output's own type, as none has more than one term.
+    /// In the output's own type, as none has more than one term, or few have.
     Once,
 }
 
@@ -45,6 +45,18 @@ impl<'s, T: Summed, I: Index> Lane<'s, T, I> {
     #[inline(always)]
     pub(super) fn new(scratch: &mut Scratch<'s>, len: usize) -> Self {
         Self { group: 0, elements: scratch.row(ROW), indices: scratch.row(ROW), terms: Terms::new(scratch, len) }
+    }
+
+    /// The same, with room for second terms, where sums can take only one.
+    #[inline(always)]
+    pub(super) fn with_second_terms(self, scratch: &mut Scratch<'s>) -> Self {
+        Self { terms: self.terms.with_second_terms(scratch), ..self }
+    }
+
+    /// See [`Terms::settle`].
+    #[inline(always)]
+    pub(super) fn settle(&mut self, places: Range<usize>, sums: &mut [T::Acc]) {
+        self.terms.settle(places, sums);
     }
 
     /// The scratch bytes of such a lane.
@@ -101,6 +113,10 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
             for (outputs_a, outputs_b) in outputs_a.zip(outputs_b) {
                 n_added -= a.terms.prepare((locate, sums_a.len()), 1, outputs_a);
                 n_added -= b.terms.prepare((locate, sums_b.len()), 1, outputs_b);
+                if !T::Acc::TAKES_ALL {
+                    n_added -= a.terms.add(outputs_a, sums_a) + b.terms.add(outputs_b, sums_b);
+                    continue;
+                }
                 let sums = [&mut *sums_a, &mut *sums_b];
                 n_added -= Terms::add_in_turns([&a.terms, &b.terms], [outputs_a, outputs_b], sums);
             }

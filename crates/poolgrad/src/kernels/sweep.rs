@@ -12,7 +12,8 @@
 //! 3. add those outputs, in ascending order, where their indices point (see [`Terms`]).
 //!
 //! Where slices are too large for that, a block of the plane is swept at a time: some rows of each slice, or some columns
-//! of some rows. Where the output can hold the sums and is not to be streamed, they are formed in it.
+//! of some rows. Where the output can hold the sums and is not to be streamed, they are formed in it. Sums of a
+//! narrower type are held as such where each has one term, and also where few have more (see [`SecondTerms`]).
 //!
 //! An index may point outside its window: that is legal, and then its sum may not be held any more, or not yet. So
 //! the kernel counts the additions. If all outputs were added, nothing more needs to be looked at; otherwise the
@@ -30,6 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::locate::{FlatFrom, InBlock, InRing, Locate};
 use super::outputs::{LANES, Lane, Outputs};
 use super::rows::{self, ROW};
+use super::second::SecondTerms;
 use super::sweep_shape::SweepShape;
 use super::terms::Terms;
 use crate::dtype::{Index, Summed};
@@ -56,9 +58,10 @@ impl<'a, T: Summed, I: Index> Sweep<'a, T, I> {
     /// The scratch bytes of one worker.
     pub(crate) fn bytes(shape: &SweepShape) -> usize {
         let sums = booked::<T::Acc>(shape.sums_len()).saturating_mul(shape.n_lanes);
+        let second = if shape.second_terms { SecondTerms::<T::Acc>::bytes() } else { 0 };
+        let lane = Lane::<T, I>::bytes(Terms::<T::Acc>::most(shape.width)) + second;
         // The sums of a lane that is not used are empty, and still begin on a line.
-        let others = LANES * (Lane::<T, I>::bytes(Terms::<T::Acc>::most(shape.width)) + booked::<T::Acc>(0))
-            + booked::<T>(ROW);
+        let others = LANES * (lane + booked::<T::Acc>(0)) + booked::<T>(ROW);
         sums.saturating_add(others)
     }
 }
@@ -67,12 +70,15 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
     #[inline(always)]
     fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let range = tile.range();
-        let SweepShape { n_lanes, width, .. } = self.shape;
+        let SweepShape { n_lanes, width, second_terms, .. } = self.shape;
         let sums_len = self.shape.sums_len();
         let lane_len = |lane| if lane < n_lanes { sums_len } else { 0 };
         let mut held: [_; LANES] = std::array::from_fn(|lane| scratch.row::<T::Acc>(lane_len(lane)));
         let staging = rows::staging(&mut scratch);
-        let mut lanes: [_; LANES] = std::array::from_fn(|_| Lane::new(&mut scratch, Terms::<T::Acc>::most(width)));
+        let mut lanes: [_; LANES] = std::array::from_fn(|_| {
+            let lane = Lane::new(&mut scratch, Terms::<T::Acc>::most(width));
+            if second_terms { lane.with_second_terms(&mut scratch) } else { lane }
+        });
         let stack = Stack::new(&self.shape, &range.block);
         let mut n_added = 0;
         let mut group = range.groups.start;
@@ -294,18 +300,26 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
         n_added
     }
 
-    /// Lets go of `slices`: writes them out, and makes their sums zero again.
+    /// Lets go of `slices`: rounds and writes their sums.
     #[inline(always)]
-    fn release(&self, stack: &Stack, slices: Range<usize>, lanes: &[Lane<'_, T, I>], sums: &mut Sums<'_, '_, T>) {
-        let Some((out, staging)) = &mut sums.out else { return };
+    fn release(
+        &self,
+        stack: &Stack,
+        slices: Range<usize>,
+        lanes: &mut [Lane<'_, T, I>],
+        sums: &mut Sums<'_, '_, T>,
+    ) {
         for (sums_of, lane) in sums.lanes.iter_mut().zip(lanes) {
             let part = stack.part * self.outputs.width_of(lane.group);
             let mut first = slices.start;
             while first < slices.end {
                 let slot = stack.slot(first, sums.ring);
                 let n_slices = (slices.end - first).min(sums.ring - slot);
-                let part = &mut sums_of[slot * part..(slot + n_slices) * part];
-                self.store(stack, (lane.group, first), part, (&mut **out, &mut **staging));
+                let places = slot * part..(slot + n_slices) * part;
+                lane.settle(places.clone(), sums_of);
+                if let Some((out, staging)) = &mut sums.out {
+                    self.store(stack, (lane.group, first), &sums_of[places], (&mut **out, &mut **staging));
+                }
                 first += n_slices;
             }
         }
@@ -317,7 +331,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
         &self,
         stack: &Stack,
         (group, first): (usize, usize),
-        sums: &mut [T::Acc],
+        sums: &[T::Acc],
         (out, staging): (&mut OutTile<'_, T>, &mut [T]),
     ) {
         let [_, n_rows, n_columns] = self.shape.dims();
@@ -328,7 +342,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
             Cut::Rows => stack.part,
             Cut::Columns => stack.columns.len(),
         };
-        for (i, sums) in sums.chunks_exact_mut(piece * width).enumerate() {
+        for (i, sums) in sums.chunks_exact(piece * width).enumerate() {
             let (slice, row) = match stack.cut {
                 Cut::Nothing | Cut::Rows => (first + i, stack.rows.start),
                 Cut::Columns => (first + i / stack.rows.len(), stack.rows.start + i % stack.rows.len()),

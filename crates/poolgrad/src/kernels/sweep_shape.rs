@@ -5,6 +5,7 @@ use crate::tensor::partition::Partition;
 
 use super::locate::LARGEST_VOLUME;
 use super::outputs::LANES;
+use super::second;
 
 /// How planes are swept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(crate) struct SweepShape {
     pub(super) n_lanes: usize,
     /// Whether sums are formed in the output.
     pub(super) in_place: bool,
+    /// Whether sums that can take only one term may be given more.
+    pub(super) second_terms: bool,
     /// The slices, rows and columns of a block.
     block: [usize; 3],
     /// The channels of a group.
@@ -36,6 +39,8 @@ pub(crate) struct SweepLimits {
     pub(crate) most_sums: usize,
     /// Whether sums are formed in the output, so that none are held.
     pub(crate) in_place: bool,
+    /// Whether sums that can take only one term may be given more.
+    pub(crate) second_terms: bool,
     /// How many tiles there should be at least.
     pub(crate) least_tiles: usize,
     pub(crate) n_workers: usize,
@@ -73,6 +78,7 @@ impl SweepShape {
             held: 0,
             n_lanes: 1,
             in_place: limits.in_place,
+            second_terms: limits.second_terms,
             block,
             width,
             n_groups,
@@ -100,6 +106,12 @@ impl SweepShape {
     /// Whether a plane of this size can be swept.
     pub(crate) fn accepts(geometry: &Geometry) -> bool {
         geometry.input_len() <= LARGEST_VOLUME
+    }
+
+    /// Whether there is room for the second terms of sums while they are held, if most sums have one term.
+    pub(crate) fn takes_second_terms(geometry: &Geometry, width: usize) -> bool {
+        let [_, rows, columns] = stacked(geometry).map(|axis| axis.output());
+        rows.saturating_mul(columns).saturating_mul(width) <= 2 * second::MOST
     }
 
     /// The sums that one lane holds.
@@ -148,7 +160,15 @@ mod tests {
     use super::*;
 
     fn limits(width: usize) -> SweepLimits {
-        SweepLimits { width, few_sums: 1 << 14, most_sums: 1 << 17, in_place: false, least_tiles: 16, n_workers: 2 }
+        SweepLimits {
+            width,
+            few_sums: 1 << 14,
+            most_sums: 1 << 17,
+            in_place: false,
+            second_terms: false,
+            least_tiles: 16,
+            n_workers: 2,
+        }
     }
 
     fn adaptive(axes: [(usize, usize); 3]) -> Geometry {

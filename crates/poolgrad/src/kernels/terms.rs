@@ -4,8 +4,11 @@
 //! belongs elsewhere becomes nothing, added to the first place. Then only the additions go one by one, in a loop so
 //! short that all of it stays in registers.
 
+use std::ops::Range;
+
 use super::locate::Locate;
 use super::rows::widened;
+use super::second::SecondTerms;
 use crate::dtype::{Index, Sum, Summed};
 use crate::exec::stream::fetch_ahead;
 use crate::exec::{Scratch, booked};
@@ -19,13 +22,14 @@ const FEW: usize = 256;
 const AHEAD: usize = 512;
 
 /// Terms of outputs of one group, ready to be added.
-pub(super) struct Terms<'s, A> {
+pub(super) struct Terms<'s, A: Sum> {
     wide: &'s mut [A],
     places: &'s mut [u32],
     terms: &'s mut [A],
     /// The channels of outputs, for how many of them these are known, and for groups of how many channels.
     channels: &'s mut [u32],
     known: (usize, usize),
+    second: Option<SecondTerms<'s, A>>,
 }
 
 impl<'s, A: Sum> Terms<'s, A> {
@@ -38,6 +42,21 @@ impl<'s, A: Sum> Terms<'s, A> {
             terms: scratch.row(len),
             channels: scratch.row(len),
             known: (0, 0),
+            second: None,
+        }
+    }
+
+    /// The same, with room for second terms, where sums can take only one.
+    #[inline(always)]
+    pub(super) fn with_second_terms(self, scratch: &mut Scratch<'s>) -> Self {
+        Self { second: Some(SecondTerms::new(scratch)), ..self }
+    }
+
+    /// Rounds the second terms of the sums at `places`: no more will come for these.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, places: Range<usize>, sums: &mut [A]) {
+        if let Some(second) = &mut self.second {
+            second.settle(places, sums);
         }
     }
 
@@ -102,8 +121,15 @@ impl<'s, A: Sum> Terms<'s, A> {
 
     /// Adds the terms that were made of `outputs`; returns how many `sums` could not take.
     #[inline(always)]
-    pub(super) fn add<T, I>(&self, outputs: (&[I], &[T]), sums: &mut [A]) -> u64 {
-        add(sums, (&self.places[..outputs.0.len()], self.terms), outputs)
+    pub(super) fn add<T, I>(&mut self, outputs: (&[I], &[T]), sums: &mut [A]) -> u64 {
+        let terms = (&self.places[..outputs.0.len()], &*self.terms);
+        match &mut self.second {
+            Some(second) if !A::TAKES_ALL => {
+                let n_late = add_or_list(sums, terms, outputs, second.late());
+                second.add(n_late, terms, sums)
+            }
+            _ => add(sums, terms, outputs),
+        }
     }
 
     /// [`Terms::add`] for two groups in turns: neighbouring windows often share their maximum, so that each addition waits
@@ -130,6 +156,26 @@ fn add<A: Sum, T, I>(sums: &mut [A], (places, terms): (&[u32], &[A]), outputs: (
         }
     }
     n_refused
+}
+
+/// [`add`], with a list of the terms that the sums could not take; returns how many these are.
+#[inline(never)]
+fn add_or_list<A: Sum, T, I>(
+    sums: &mut [A],
+    (places, terms): (&[u32], &[A]),
+    outputs: (&[I], &[T]),
+    late: &mut [u32],
+) -> usize {
+    let mut n_late = 0;
+    for (i, (places, terms)) in places.chunks(LINE).zip(terms.chunks(LINE)).enumerate() {
+        fetch_line(outputs, i);
+        for (j, (&place, &term)) in places.iter().zip(terms).enumerate() {
+            // Whether a sum is taken is as good as random, so each term is listed, and the next one in its place.
+            late[n_late] = (i * LINE + j) as u32;
+            n_late += add_one(sums, place, term) as usize;
+        }
+    }
+    n_late
 }
 
 #[inline(never)]

@@ -101,6 +101,7 @@ impl Way {
                 few_sums: limits.few_sums(),
                 most_sums: limits.most_sums(),
                 in_place: limits.in_place,
+                second_terms: limits.second_terms,
                 least_tiles,
                 n_workers: limits.n_workers,
             },
@@ -119,7 +120,13 @@ impl Way {
             _ => Partition::new(n_groups, geometry.input(), wanted),
         };
         // Sorted outputs are added by their index alone, which may be that of others too.
-        let summing = if kernel == Kernel::ScatterBuckets { Summing::All } else { limits.summing };
+        let summing = match kernel {
+            Kernel::ScatterBuckets => Summing::All,
+            // Planes that are too large to have all their sums in the cache have a place for the first term of each.
+            Kernel::ScatterSweep if limits.second_terms => Summing::Once,
+            Kernel::ScatterSweep if limits.summing == Summing::Few => Summing::All,
+            _ => limits.summing,
+        };
         Self { kernel, partition, width, sweep, summing }
     }
 
@@ -194,6 +201,8 @@ struct Limits {
     width: usize,
     /// How the sums of a max gradient are formed.
     summing: Summing,
+    /// Whether, in a sweep, few are given more than one term, and there is room for these.
+    second_terms: bool,
     /// Whether the output can hold them.
     in_place: bool,
     /// Whether outputs are written past the cache, unless they leave it in passing.
@@ -252,11 +261,12 @@ impl Limits {
             if spec.direction == Direction::Gradient { geometry.input_len() } else { geometry.output_len() };
         let bytes = written.saturating_mul(geometry.n_planes()).saturating_mul(checked.dtype.size());
         let streaming = options.streaming.unwrap_or(bytes > last_level_cache_bytes());
-        let own_type = summing == Summing::Once || matches!(checked.dtype, DType::F32 | DType::F64);
+        let second_terms = summing == Summing::Few && SweepShape::takes_second_terms(geometry, width);
+        let own_type = summing == Summing::Once || second_terms || matches!(checked.dtype, DType::F32 | DType::F64);
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
         let in_place = own_type && !streaming && is_small && checked.lifted.grouped(width).are_groups_contiguous();
-        Self { tile_elements, n_workers, width, summing, in_place, streaming }
+        Self { tile_elements, n_workers, width, summing, second_terms, in_place, streaming }
     }
 }
 
