@@ -47,10 +47,10 @@ impl<'s, T: Summed, I: Index> Lane<'s, T, I> {
         Self { group: 0, elements: scratch.row(ROW), indices: scratch.row(ROW), terms: Terms::new(scratch, len) }
     }
 
-    /// The same, with room for second terms, where sums can take only one.
+    /// The same, with room for second terms of up to `most` sums, a power of two, where sums can take only one.
     #[inline(always)]
-    pub(super) fn with_second_terms(self, scratch: &mut Scratch<'s>) -> Self {
-        Self { terms: self.terms.with_second_terms(scratch), ..self }
+    pub(super) fn with_second_terms(self, scratch: &mut Scratch<'s>, most: usize) -> Self {
+        Self { terms: self.terms.with_second_terms(scratch, most), ..self }
     }
 
     /// See [`Terms::settle`].

@@ -33,6 +33,9 @@ use crate::tensor::raw::Tile;
 /// are formed, so they should be few; for more than these it would wait.
 const BATCH: usize = 1536;
 
+/// The same of sums of 16 bits.
+const BATCH_OF_ONCE: usize = 2 * BATCH;
+
 /// How many planes are worked on at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlanesShape {
@@ -55,7 +58,8 @@ impl PlanesShape {
         let output_len = geometry.output_len().saturating_mul(width);
         // Groups of different widths are not worked on together.
         let alike = geometry.c.is_multiple_of(width);
-        let batch = if alike { (BATCH / group_len.max(output_len).max(1)).max(1) } else { 1 };
+        let most = if summing == Summing::Once { BATCH_OF_ONCE } else { BATCH };
+        let batch = if alike { (most / group_len.max(output_len).max(1)).max(1) } else { 1 };
         let loaded = if batch == 1 { output_len.min(ROW / width * width) } else { batch * output_len };
         Self { group_len, output_len, batch, loaded, width, summing }
     }

@@ -28,23 +28,24 @@ struct Buffers<'s, A: Sum> {
     term: &'s mut [A::Wide],
 }
 
-/// The most sums that a lane can have: more than enough where most sums have one term. Problems beyond it are few, and are
-/// solved in another way.
+/// The least and the most sums that a lane should have room for. Problems with more are few, and solved in another way.
+pub(super) const LEAST: usize = 1 << 6;
 pub(super) const MOST: usize = 1 << 13;
 
 impl<'s, A: Sum> SecondTerms<'s, A> {
+    /// Room for `most` sums, a power of two.
     #[inline(always)]
-    pub(super) fn new(scratch: &mut Scratch<'s>) -> Self {
-        let slots = scratch.row(2 * MOST);
+    pub(super) fn new(scratch: &mut Scratch<'s>, most: usize) -> Self {
+        let slots = scratch.row(2 * most);
         slots.fill(0);
-        let (places, sums) = (scratch.row(MOST), scratch.row(MOST));
+        let (places, sums) = (scratch.row(most), scratch.row(most));
         let (late, elements) = (scratch.row(ROW), scratch.row(ROW));
         let buffers = Buffers { late, elements, first: scratch.row(ROW), term: scratch.row(ROW) };
         Self { slots, places, sums, n_sums: 0, buffers }
     }
 
-    pub(super) const fn bytes() -> usize {
-        let table = booked::<u16>(2 * MOST) + booked::<u32>(MOST) + booked::<A::Wide>(MOST);
+    pub(super) const fn bytes(most: usize) -> usize {
+        let table = booked::<u16>(2 * most) + booked::<u32>(most) + booked::<A::Wide>(most);
         table + booked::<u32>(ROW) + booked::<A>(ROW) + 2 * booked::<A::Wide>(ROW)
     }
 
@@ -171,8 +172,8 @@ mod tests {
     }
 
     fn with_second_terms(test: impl FnOnce(&mut SecondTerms<'_, Once>)) {
-        let mut memory = vec![0xff; SecondTerms::<Once>::bytes()];
-        test(&mut SecondTerms::new(&mut Scratch::new(&mut memory)));
+        let mut memory = vec![0xff; SecondTerms::<Once>::bytes(MOST)];
+        test(&mut SecondTerms::new(&mut Scratch::new(&mut memory), MOST));
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl<'a, T: Summed, I: Index> Sweep<'a, T, I> {
     /// The scratch bytes of one worker.
     pub(crate) fn bytes(shape: &SweepShape) -> usize {
         let sums = booked::<T::Acc>(shape.sums_len()).saturating_mul(shape.n_lanes);
-        let second = if shape.second_terms { SecondTerms::<T::Acc>::bytes() } else { 0 };
+        let second = if shape.second_terms > 0 { SecondTerms::<T::Acc>::bytes(shape.second_terms) } else { 0 };
         let lane = Lane::<T, I>::bytes(Terms::<T::Acc>::most(shape.width)) + second;
         // The sums of a lane that is not used are empty, and still begin on a line.
         let others = LANES * (lane + booked::<T::Acc>(0)) + booked::<T>(ROW);
@@ -77,7 +77,7 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
         let staging = rows::staging(&mut scratch);
         let mut lanes: [_; LANES] = std::array::from_fn(|_| {
             let lane = Lane::new(&mut scratch, Terms::<T::Acc>::most(width));
-            if second_terms { lane.with_second_terms(&mut scratch) } else { lane }
+            if second_terms > 0 { lane.with_second_terms(&mut scratch, second_terms) } else { lane }
         });
         let stack = Stack::new(&self.shape, &range.block);
         let mut n_added = 0;

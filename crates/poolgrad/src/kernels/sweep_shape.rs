@@ -19,8 +19,8 @@ pub(crate) struct SweepShape {
     pub(super) n_lanes: usize,
     /// Whether sums are formed in the output.
     pub(super) in_place: bool,
-    /// Whether sums that can take only one term may be given more.
-    pub(super) second_terms: bool,
+    /// How many sums that can take only one term may be given more.
+    pub(super) second_terms: usize,
     /// The slices, rows and columns of a block.
     block: [usize; 3],
     /// The channels of a group.
@@ -78,7 +78,7 @@ impl SweepShape {
             held: 0,
             n_lanes: 1,
             in_place: limits.in_place,
-            second_terms: limits.second_terms,
+            second_terms: 0,
             block,
             width,
             n_groups,
@@ -92,6 +92,11 @@ impl SweepShape {
         }
         shape.held = if shape.step < axes[0].output() { axes[0].most_covered(shape.step) } else { dims[0] };
         shape.held = if limits.in_place { 0 } else { shape.held.min(block[0]) };
+        if limits.second_terms {
+            let [_, rows, columns] = axes.map(|axis| axis.output());
+            let n_outputs = rows.saturating_mul(columns).saturating_mul(width).saturating_mul(shape.step);
+            shape.second_terms = n_outputs.clamp(second::LEAST, second::MOST).next_power_of_two();
+        }
         let tile_len = block.iter().product::<usize>().saturating_mul(width);
         if block == dims && n_groups / 4 >= limits.n_workers {
             // Single planes are swept side by side where they fit; channels of a wider group are independent anyway.

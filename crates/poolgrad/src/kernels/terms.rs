@@ -46,10 +46,10 @@ impl<'s, A: Sum> Terms<'s, A> {
         }
     }
 
-    /// The same, with room for second terms, where sums can take only one.
+    /// The same, with room for second terms of up to `most` sums, a power of two, where sums can take only one.
     #[inline(always)]
-    pub(super) fn with_second_terms(self, scratch: &mut Scratch<'s>) -> Self {
-        Self { second: Some(SecondTerms::new(scratch)), ..self }
+    pub(super) fn with_second_terms(self, scratch: &mut Scratch<'s>, most: usize) -> Self {
+        Self { second: Some(SecondTerms::new(scratch, most)), ..self }
     }
 
     /// Rounds the second terms of the sums at `places`: no more will come for these.
