@@ -1,14 +1,14 @@
-//! Writing rows past the cache: the unsafe room of write-out.
+//! Writing rows past the cache, and reading ahead: the unsafe room of write-out.
 //!
 //! An output that is larger than the last-level cache is not read again before it has left the cache. An ordinary
 //! store would first fetch each line from memory, to fill the part that is not written; a non-temporal store of a
 //! whole line does not, and so moves half the bytes. Below the cache's size it would only take the output away from
-//! whoever reads it next. On architectures without such stores rows are copied.
+//! whoever reads it next. On architectures without such stores rows are copied, and nothing is asked for ahead.
 
 use zerocopy::{Immutable, IntoBytes};
 
 /// The bytes of a cache line: the unit in which non-temporal stores leave the core.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// Copies whole lines from `from` to `to`, whose lines do not stay in the cache where the machine can avoid it.
 ///
@@ -180,6 +180,22 @@ mod tests {
                 assert_eq!(&to.0[32..32 + len], &from[start..start + len]);
                 assert!(to.0[..32].iter().chain(&to.0[32 + len..]).all(|&value| value == 0));
             }
+        }
+    }
+
+    /// Rows at every distance modulo a page, so upwards and downwards.
+    #[test]
+    fn copies_lines_to_any_distance() {
+        #[repr(align(4096))]
+        struct Pages([u16; 6144]);
+        for distance in (0..4096).step_by(LINE) {
+            let mut pages = Pages(std::array::from_fn(|i| i as u16));
+            let (from, to) = pages.0.split_at_mut(2048);
+            let to = &mut to[distance / 2..];
+            copy_lines(&from[..20 * LINE], &mut to[..20 * LINE]);
+            finish();
+            assert_eq!(from[..20 * LINE], to[..20 * LINE], "{distance}");
+            assert_eq!(usize::from(to[20 * LINE]), 2048 + distance / 2 + 20 * LINE);
         }
     }
 

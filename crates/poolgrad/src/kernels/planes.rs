@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::locate::FlatFrom;
 use super::outputs::{Outputs, Summing};
 use super::rows::{self, ROW};
-use super::terms::{LINE, Terms, fetch_line};
+use super::terms::{AT_ONCE, Terms, fetch_ahead_of};
 use crate::dtype::{Index, Sum, Summed};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
@@ -256,10 +256,10 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
 fn add_plane<A: Sum, I: Index, T>(sums: &mut [A], (indices, gradients): (&[I], &[A]), elements: &[T]) -> u64 {
     // To ask for what follows takes longer than it saves, unless much does.
     let (is_long, mut n_missed) = (indices.len() == ROW, 0);
-    let piece = if is_long { LINE } else { ROW };
+    let piece = if is_long { AT_ONCE } else { ROW };
     for (i, (indices_of, gradients)) in indices.chunks(piece).zip(gradients.chunks(piece)).enumerate() {
         if is_long {
-            fetch_line((indices, elements), i);
+            fetch_ahead_of((indices, elements), i);
         }
         let outputs = indices_of.iter().zip(gradients);
         n_missed += outputs.map(|(&index, &gradient)| add_one(sums, index, gradient)).sum::<u64>();

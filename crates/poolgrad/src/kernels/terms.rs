@@ -10,15 +10,15 @@ use super::locate::Locate;
 use super::rows::widened;
 use super::second::SecondTerms;
 use crate::dtype::{Index, Sum, Summed};
-use crate::exec::stream::fetch_ahead;
+use crate::exec::stream::{LINE, fetch_ahead};
 use crate::exec::{Scratch, booked};
 
 /// The outputs that are made ready at a time, unless one place has more channels: few, so that they stay in the first-level
 /// cache together with the sums.
 const FEW: usize = 256;
 
-/// How many outputs ahead memory is asked for. The processor's own guesses end with each page of four kilobytes, and so
-/// come late for a quarter of what four streams of outputs read.
+/// How many outputs ahead memory is asked for. The processor's own guesses end with each page of four kilobytes, so that
+/// each page of indices and of gradients would begin with a wait.
 const AHEAD: usize = 512;
 
 /// Terms of outputs of one group, ready to be added.
@@ -149,8 +149,8 @@ impl<'s, A: Sum> Terms<'s, A> {
 #[inline(never)]
 fn add<A: Sum, T, I>(sums: &mut [A], (places, terms): (&[u32], &[A]), outputs: (&[I], &[T])) -> u64 {
     let mut n_refused = 0;
-    for (i, (places, terms)) in places.chunks(LINE).zip(terms.chunks(LINE)).enumerate() {
-        fetch_line(outputs, i);
+    for (i, (places, terms)) in places.chunks(AT_ONCE).zip(terms.chunks(AT_ONCE)).enumerate() {
+        fetch_ahead_of(outputs, i);
         for (&place, &term) in places.iter().zip(terms) {
             n_refused += add_one(sums, place, term);
         }
@@ -167,11 +167,11 @@ fn add_or_list<A: Sum, T, I>(
     late: &mut [u32],
 ) -> usize {
     let mut n_late = 0;
-    for (i, (places, terms)) in places.chunks(LINE).zip(terms.chunks(LINE)).enumerate() {
-        fetch_line(outputs, i);
+    for (i, (places, terms)) in places.chunks(AT_ONCE).zip(terms.chunks(AT_ONCE)).enumerate() {
+        fetch_ahead_of(outputs, i);
         for (j, (&place, &term)) in places.iter().zip(terms).enumerate() {
             // Whether a sum is taken is as good as random, so each term is listed, and the next one in its place.
-            late[n_late] = (i * LINE + j) as u32;
+            late[n_late] = (i * AT_ONCE + j) as u32;
             n_late += add_one(sums, place, term) as usize;
         }
     }
@@ -186,11 +186,11 @@ fn add_in_turns<A: Sum, T, I>(
     [outputs_a, outputs_b]: [(&[I], &[T]); 2],
 ) -> u64 {
     let mut n_refused = 0;
-    let lines_a = places_a.chunks(LINE).zip(terms_a.chunks(LINE));
-    let lines_b = places_b.chunks(LINE).zip(terms_b.chunks(LINE));
+    let lines_a = places_a.chunks(AT_ONCE).zip(terms_a.chunks(AT_ONCE));
+    let lines_b = places_b.chunks(AT_ONCE).zip(terms_b.chunks(AT_ONCE));
     for (i, ((places_a, terms_a), (places_b, terms_b))) in lines_a.zip(lines_b).enumerate() {
-        fetch_line(outputs_a, i);
-        fetch_line(outputs_b, i);
+        fetch_ahead_of(outputs_a, i);
+        fetch_ahead_of(outputs_b, i);
         for (((&place_a, &term_a), &place_b), &term_b) in places_a.iter().zip(terms_a).zip(places_b).zip(terms_b) {
             n_refused += add_one(sums_a, place_a, term_a);
             n_refused += add_one(sums_b, place_b, term_b);
@@ -200,14 +200,14 @@ fn add_in_turns<A: Sum, T, I>(
 }
 
 /// The outputs for which memory is asked for at a time.
-pub(super) const LINE: usize = 16;
+pub(super) const AT_ONCE: usize = 16;
 
-/// Asks for the outputs that follow, at some distance, those of line `i`.
+/// Asks for the outputs that follow, at some distance, the `i`th [`AT_ONCE`] of those.
 #[inline(always)]
-pub(super) fn fetch_line<T, I>((indices, gradients): (&[I], &[T]), i: usize) {
-    if let (Some(index), Some(gradient)) = (indices.get(i * LINE), gradients.get(i * LINE)) {
-        (0..LINE).step_by(64 / size_of::<I>()).for_each(|at| fetch_ahead(index, AHEAD + at));
-        (0..LINE).step_by(64 / size_of::<T>()).for_each(|at| fetch_ahead(gradient, AHEAD + at));
+pub(super) fn fetch_ahead_of<T, I>((indices, gradients): (&[I], &[T]), i: usize) {
+    if let (Some(index), Some(gradient)) = (indices.get(i * AT_ONCE), gradients.get(i * AT_ONCE)) {
+        (0..AT_ONCE).step_by(LINE / size_of::<I>()).for_each(|at| fetch_ahead(index, AHEAD + at));
+        (0..AT_ONCE).step_by(LINE / size_of::<T>()).for_each(|at| fetch_ahead(gradient, AHEAD + at));
     }
 }
 
