@@ -1,8 +1,9 @@
 //! The arithmetic of pooling: loops over rows in safe Rust, one source for every element type, ISA and dimensionality.
 //!
 //! A kernel fills one tile of its output at a time (see [`TileKernel`](crate::exec::TileKernel)), reading rows of its
-//! inputs. Every function here is `#[inline(always)]`, so that it is compiled for the ISA level that the tile loop
-//! was dispatched to.
+//! inputs. Functions with loops over rows are `#[inline(always)]`, so that they are compiled for the ISA level that the tile
+//! loop was dispatched to. Those that add or look up one element at a time gain nothing from that, and have their own
+//! registers.
 #![forbid(unsafe_code)]
 
 mod buckets;

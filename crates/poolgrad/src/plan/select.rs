@@ -122,7 +122,7 @@ impl Way {
         // Sorted outputs are added by their index alone, which may be that of others too.
         let summing = match kernel {
             Kernel::ScatterBuckets => Summing::All,
-            // Planes that are too large to have all their sums in the cache have a place for the first term of each.
+            // Of planes that are too large for a table of all sums, only those with second terms are kept aside.
             Kernel::ScatterSweep if limits.second_terms => Summing::Once,
             Kernel::ScatterSweep if limits.summing == Summing::Few => Summing::All,
             _ => limits.summing,
