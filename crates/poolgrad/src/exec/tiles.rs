@@ -1,6 +1,6 @@
 //! Running a kernel over all tiles of its outputs.
 
-use fearless_simd::dispatch;
+use fearless_simd::{Simd, dispatch};
 
 use super::crew::Crew;
 use super::scratch::Scratch;
@@ -12,8 +12,8 @@ use crate::tensor::raw::{Target, Tile};
 ///
 /// Its methods are `#[inline(always)]`, so that they are compiled into the loop below once for each ISA level.
 pub(crate) trait TileKernel<T: Element, U: Element>: Sync {
-    /// Fills every element of `tile`.
-    fn fill(&self, tile: Tile<'_, T, U>, scratch: Scratch<'_>);
+    /// Fills every element of `tile`, by loops that are compiled for the level `simd`.
+    fn fill<S: Simd>(&self, simd: S, tile: Tile<'_, T, U>, scratch: Scratch<'_>);
 }
 
 /// Fills every tile of `target` with a number below `end`.
@@ -25,8 +25,8 @@ pub(crate) fn run_tiles<T: Element, U: Element>(
 ) {
     let level = crew.isa.level();
     crew.run(&|scratch| {
-        dispatch!(level, _simd => while let Some(tile) = target.claim_before(end) {
-            kernel.fill(tile, Scratch::new(scratch));
+        dispatch!(level, simd => while let Some(tile) = target.claim_before(end) {
+            kernel.fill(simd, tile, Scratch::new(scratch));
         });
         stream::finish();
     });

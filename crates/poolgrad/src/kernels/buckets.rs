@@ -14,6 +14,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use fearless_simd::Simd;
+
 use super::locate::{Divisor, LARGEST_VOLUME};
 use super::outputs::Outputs;
 use super::rows::{self, ROW};
@@ -195,7 +197,7 @@ struct Sums<'a, T: Summed, I: Index> {
 
 impl<T: Summed, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
     #[inline(always)]
-    fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
+    fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let Buckets { partition, n_chunks, chunk_len, .. } = *self.buckets;
         let range = tile.range();
         let sums = &mut scratch.row::<T::Acc>(partition.flat_len())[..range.flat.len()];

@@ -14,6 +14,8 @@
 
 use std::ops::Range;
 
+use fearless_simd::Simd;
+
 use super::rows::{self, ROW, RowBuffers};
 use super::windows::{Columns, OutputRow, output_rows};
 use crate::dtype::{Accumulator, Float};
@@ -50,7 +52,7 @@ impl<'a, T: Float> Mean<'a, T> {
 
 impl<T: Float> TileKernel<T, T> for Mean<'_, T> {
     #[inline(always)]
-    fn fill(&self, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
+    fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
         let range = tile.range();
         let mut work = Work {
             columns: scratch.row(LONGEST),

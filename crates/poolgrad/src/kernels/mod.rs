@@ -22,6 +22,7 @@ mod widen;
 mod windows;
 mod windows_across;
 mod windows_best;
+mod windows_found;
 mod windows_input;
 mod windows_max;
 

@@ -20,6 +20,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fearless_simd::Simd;
+
 use super::locate::FlatFrom;
 use super::outputs::{Outputs, Summing};
 use super::rows::{self, ROW};
@@ -109,7 +111,7 @@ struct Buffers<'s, T: Summed, I> {
 
 impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
     #[inline(always)]
-    fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
+    fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let PlanesShape { group_len, batch, loaded, .. } = self.shape;
         let range = tile.range();
         let sums = scratch.row::<T::Acc>(batch * group_len);

@@ -22,6 +22,8 @@
 
 use std::ops::Range;
 
+use fearless_simd::Simd;
+
 use super::rows::{self, ROW};
 use super::stretches::{Stretches, copy_over, multiply};
 use super::widen::{OutputRows, Widen, most_pitch};
@@ -119,7 +121,7 @@ impl<'a, T: Float> Spread<'a, T> {
 
 impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
     #[inline(always)]
-    fn fill(&self, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
+    fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
         if self.geometry.output_len() == 1 {
             return self.fill_evenly(tile, scratch);
         }

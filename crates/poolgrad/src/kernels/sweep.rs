@@ -28,6 +28,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fearless_simd::Simd;
+
 use super::locate::{FlatFrom, InBlock, InRing, Locate};
 use super::outputs::{LANES, Lane, Outputs};
 use super::rows::{self, ROW};
@@ -68,7 +70,7 @@ impl<'a, T: Summed, I: Index> Sweep<'a, T, I> {
 
 impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
     #[inline(always)]
-    fn fill(&self, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
+    fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let range = tile.range();
         let SweepShape { n_lanes, width, second_terms, .. } = self.shape;
         let sums_len = self.shape.sums_len();

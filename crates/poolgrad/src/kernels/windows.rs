@@ -158,14 +158,24 @@ impl Iterator for OutputRows<'_> {
     }
 }
 
-/// The rows of a window, walked without a division for each.
+/// The rows of a window, walked without a multiplication for each.
 pub(super) struct InputRows {
-    windows: [Window; 2],
-    /// The taps along D and H that are next.
-    d: usize,
-    h: usize,
+    /// The offset of the next, and how far it is to those behind it along H and, from the last along H, along D.
+    flat: usize,
+    step: usize,
+    jump: usize,
+    /// How many are left of the window, and of those along H how many there are and are left.
+    left: u64,
     n_h: usize,
-    n_w: usize,
+    left_h: usize,
+}
+
+impl InputRows {
+    /// Which tap along H comes next.
+    #[inline(always)]
+    pub(super) fn tap(&self) -> usize {
+        self.n_h - self.left_h
+    }
 }
 
 impl Iterator for InputRows {
@@ -173,16 +183,12 @@ impl Iterator for InputRows {
 
     #[inline(always)]
     fn next(&mut self) -> Option<usize> {
-        let [d, h] = &self.windows;
-        if self.d == d.count {
-            return None;
-        }
-        let row = (d.first + self.d * d.step) * self.n_h + h.first + self.h * h.step;
-        self.h += 1;
-        if self.h == h.count {
-            (self.d, self.h) = (self.d + 1, 0);
-        }
-        Some(row * self.n_w)
+        self.left = self.left.checked_sub(1)?;
+        let flat = self.flat;
+        let is_last = self.left_h == 1;
+        self.flat = flat.wrapping_add(if is_last { self.jump } else { self.step });
+        self.left_h = if is_last { self.n_h } else { self.left_h - 1 };
+        Some(flat)
     }
 }
 
@@ -196,10 +202,19 @@ impl OutputRow {
     /// on.
     #[inline(always)]
     pub(super) fn input_rows(&self, geometry: &Geometry, start: u64) -> InputRows {
-        let per_depth = self.h.count as u64;
-        let (d, h) = if start == 0 { (0, 0) } else { ((start / per_depth) as usize, (start % per_depth) as usize) };
         let [_, n_h, n_w] = geometry.input();
-        InputRows { windows: [self.d, self.h], d, h, n_h, n_w }
+        let n_taps = self.h.count;
+        let tap = if start == 0 { 0 } else { (start % n_taps as u64) as usize };
+        let step = self.h.step.wrapping_mul(n_w);
+        let depth = self.d.step.wrapping_mul(n_h).wrapping_mul(n_w);
+        InputRows {
+            flat: self.input_row(geometry, start),
+            step,
+            jump: depth.wrapping_sub((n_taps - 1).wrapping_mul(step)),
+            left: self.n_rows() - start,
+            n_h: n_taps,
+            left_h: n_taps - tap,
+        }
     }
 
     /// The flat offset at which row number `row` of the window begins in the input.

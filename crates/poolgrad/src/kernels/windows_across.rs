@@ -2,16 +2,20 @@
 //!
 //! The better of two elements does not depend on how often either was looked at, so windows are put together from
 //! overlapping halves: from the best of every `r` neighbouring taps follows the best of every `2r`, for all columns
-//! at once, and two of the last such results make any window. So a row of windows of `k` taps takes about `log2(k)`
-//! passes over the row, none of which depends on where windows begin, and then one or two elements for each output.
+//! at once, and two or three of the last such results make any window. So a row of windows of `k` taps takes about
+//! `log2(k / 3)` passes over the row, none of which depends on where windows begin, and then up to three elements for each
+//! output. This compares numbers only: where there is a NaN, windows are walked tap by tap.
 //!
 //! Rows of outputs are collected, so that passes are long even where rows are short.
 
 use std::ops::Range;
 
+use fearless_simd::Simd;
+
 use super::rows::ROW;
 use super::windows::{Columns, LANES};
-use super::windows_best::{Best, NOWHERE, beats, select};
+use super::windows_best::{Best, NOWHERE, beats, better};
+use super::windows_found::Found;
 use crate::dtype::{Accumulator, Index};
 use crate::exec::Scratch;
 use crate::geometry::Window;
@@ -74,6 +78,12 @@ impl Strip {
         })
     }
 
+    /// How many neighbouring taps passes put together: a power of two, so many that one to three such results, which
+    /// may overlap, make a window.
+    fn together(&self) -> usize {
+        if self.stride.is_some() { self.count.div_ceil(3).next_power_of_two() } else { self.count }
+    }
+
     /// Whether all of the windows lies in it.
     #[inline(always)]
     pub(super) fn has_all(&self, axis: &Columns<'_>) -> bool {
@@ -99,41 +109,18 @@ impl Strip {
     }
 }
 
-/// Where the best of windows go: values, places, and what is to be added to a place.
-pub(super) struct Found<'o, A, I> {
-    pub(super) values: &'o mut [A],
-    pub(super) places: &'o mut [I],
-    pub(super) origin: usize,
-    /// Whether parts of the windows have been here before.
-    pub(super) goes_on: bool,
-}
-
-impl<A: Accumulator, I: Index> Found<'_, A, I> {
-    /// Puts one element, unless what is there already is better.
-    #[inline(always)]
-    fn put(&mut self, o: usize, value: A, place: u32) {
-        let place = self.origin + place as usize;
-        if !self.goes_on || beats(value, self.values[o], place > self.places[o].offset()) {
-            self.values[o] = value;
-            self.places[o] = I::from_offset(place);
-        }
-    }
-
-    /// Puts the first of every `S` columns, for neighbouring outputs.
-    #[inline(always)]
-    pub(super) fn put_every<const S: usize>(&mut self, outputs: Range<usize>, (values, places): (&[A], &[u32])) {
-        if self.goes_on {
-            for (i, o) in outputs.enumerate() {
-                self.put(o, values[i * S], places[i * S]);
-            }
-            return;
-        }
-        let to = self.values[outputs.clone()].iter_mut().zip(&mut self.places[outputs]);
-        let columns = values.as_chunks::<S>().0.iter().zip(places.as_chunks::<S>().0);
-        for ((value, place), (new, new_place)) in to.zip(columns) {
-            *value = new[0];
-            *place = I::from_offset(self.origin + new_place[0] as usize);
-        }
+/// Makes of each column the better number of two.
+#[inline(always)]
+fn put_better<A: Accumulator>(
+    (to, to_places): (&mut [A], &mut [u32]),
+    (values, places): (&[A], &[u32]),
+    (others, other_places): (&[A], &[u32]),
+) {
+    let n = to.len();
+    let (to_places, values, places) = (&mut to_places[..n], &values[..n], &places[..n]);
+    let (others, other_places) = (&others[..n], &other_places[..n]);
+    for i in 0..n {
+        (to[i], to_places[i]) = better((values[i], places[i]), (others[i], other_places[i]));
     }
 }
 
@@ -142,18 +129,20 @@ impl<A: Accumulator, I: Index> Found<'_, A, I> {
 pub(super) struct Across<'s, A> {
     from: Best<'s, A>,
     to: Best<'s, A>,
+    /// Whether there is a NaN among the columns.
+    has_nan: bool,
 }
 
 impl<'s, A: Accumulator> Across<'s, A> {
-    /// Passes work on whole vectors, and so beyond the end.
-    const LEN: usize = MOST + 2 * LANES;
+    /// Passes and outputs, which are up to eight columns apart, come in whole vectors, and so go beyond the end.
+    const LEN: usize = MOST + 2 * LANES + 8 * (LANES + 1);
 
     pub(super) const fn bytes() -> usize {
         2 * Best::<A>::bytes(Self::LEN)
     }
 
     pub(super) fn new(scratch: &mut Scratch<'s>) -> Self {
-        Self { from: Best::new(Self::LEN, scratch), to: Best::new(Self::LEN, scratch) }
+        Self { from: Best::new(Self::LEN, scratch), to: Best::new(Self::LEN, scratch), has_nan: false }
     }
 
     /// Both, for columns without padding and for whatever else.
@@ -169,13 +158,13 @@ impl<'s, A: Accumulator> Across<'s, A> {
     }
 
     /// Makes row `row` of a strip: `fill` does so with its columns that lie in the input, and may go beyond them by part
-    /// of a vector.
+    /// of a vector; and returns whether there is a NaN among them.
     #[inline(always)]
-    pub(super) fn put_row(&mut self, strip: &Strip, row: usize, fill: impl FnOnce(Best<'_, A>)) {
+    pub(super) fn put_row(&mut self, strip: &Strip, row: usize, fill: impl FnOnce(Best<'_, A>) -> bool) {
         let start = row * strip.len;
         let (first, end) = (start + strip.before, start + strip.before + strip.span.len());
         self.clear(start, first);
-        fill(self.from.part(first..end + LANES));
+        self.has_nan |= fill(self.from.part(first..end + LANES));
         self.clear(end, start + strip.len);
     }
 
@@ -191,65 +180,90 @@ impl<'s, A: Accumulator> Across<'s, A> {
 
     /// Finds the best of the windows of so many rows of a strip.
     #[inline(always)]
-    pub(super) fn find<I: Index>(
+    pub(super) fn find<S: Simd, I: Index>(
         &mut self,
+        simd: S,
         strip: &Strip,
         n_rows: usize,
         axis: &Columns<'_>,
         mut found: Found<'_, A, I>,
     ) {
-        let mut len = n_rows * strip.len;
+        if self.has_nan {
+            self.has_nan = false;
+            return self.find_slowly(strip, n_rows, axis, &mut found);
+        }
+        let together = strip.together();
         let mut count = 1;
-        while count < strip.count {
-            let further = count.min(strip.count - count);
-            len -= further * strip.step;
-            self.pass(further * strip.step, len);
-            count += further;
+        while count < together {
+            self.pass(simd, count * strip.step, n_rows * strip.len - (count - 1) * strip.step);
+            count *= 2;
         }
         let n = strip.outputs.len();
+        let shifts = [0, together.min(strip.count - together) * strip.step, (strip.count - together) * strip.step];
         for row in 0..n_rows {
             let at = row * strip.len;
-            let (values, places) = (&self.from.values[at..], &self.from.places[at..]);
+            let columns = (&self.from.values[at..], &self.from.places[at..]);
             let outputs = row * n..(row + 1) * n;
             let Some(stride) = strip.stride else {
                 for (o, ow) in outputs.zip(strip.outputs.clone()) {
                     let window = axis.window(ow);
                     let left = window.first - strip.span.start;
-                    let right = left + window.count - strip.count;
-                    let wins = beats(values[right], values[left], places[right] > places[left]);
-                    let value = select(wins, values[right], values[left]);
-                    found.put(o, value, select(wins, places[right], places[left]));
+                    let right = left + window.count - together;
+                    let best = better((columns.0[left], columns.1[left]), (columns.0[right], columns.1[right]));
+                    found.put(o, best.0, best.1);
                 }
                 continue;
             };
-            match stride {
-                1 => found.put_every::<1>(outputs, (values, places)),
-                2 => found.put_every::<2>(outputs, (values, places)),
-                3 => found.put_every::<3>(outputs, (values, places)),
-                _ => {
-                    for (i, o) in outputs.enumerate() {
-                        found.put(o, values[i * stride], places[i * stride]);
+            macro_rules! put_best {
+                ($($m:literal $s:literal),*) => {
+                    match (strip.count.div_ceil(together), stride) {
+                        $(($m, $s) if !found.goes_on => simd.vectorize(
+                            #[inline(always)]
+                            || found.put_best::<$m, $s>((outputs.start, n), columns, shifts),
+                        ),)*
+                        _ => found.put_best_each(outputs, stride, columns, shifts),
                     }
-                }
+                };
+            }
+            put_best!(2 1, 3 1, 2 2, 3 2, 2 4, 2 8);
+        }
+    }
+
+    /// [`Across::find`] where there are NaNs, tap by tap.
+    #[cold]
+    #[inline(never)]
+    fn find_slowly<I: Index>(&self, strip: &Strip, n_rows: usize, axis: &Columns<'_>, found: &mut Found<'_, A, I>) {
+        let n = strip.outputs.len();
+        for row in 0..n_rows {
+            for (i, ow) in strip.outputs.clone().enumerate() {
+                let (first, count) = match strip.stride {
+                    Some(stride) => (i * stride, strip.count),
+                    None => (axis.window(ow).first - strip.span.start, axis.window(ow).count),
+                };
+                let column = |tap: usize| {
+                    let at = row * strip.len + first + tap * strip.step;
+                    (self.from.values[at], self.from.places[at])
+                };
+                let best = (1..count).fold(column(0), |best, tap| {
+                    let (value, place) = column(tap);
+                    if beats(value, best.0, place > best.1) { (value, place) } else { best }
+                });
+                found.put(row * n + i, best.0, best.1);
             }
         }
     }
 
     /// Makes of each of `len` columns the better of what it has and what the column `shift` further on has.
     #[inline(always)]
-    fn pass(&mut self, shift: usize, len: usize) {
-        let len = len.next_multiple_of(LANES);
-        let (values, places) = (&self.from.values[..len], &self.from.places[..len]);
-        let (others, other_places) = (&self.from.values[shift..shift + len], &self.from.places[shift..shift + len]);
-        let others = others.iter().zip(other_places);
-        let to = self.to.values[..len].iter_mut().zip(&mut self.to.places[..len]);
-        for (((best, best_place), (&value, &place)), (&other, &other_place)) in
-            to.zip(values.iter().zip(places)).zip(others)
-        {
-            let wins = beats(other, value, other_place > place);
-            *best = select(wins, other, value);
-            *best_place = select(wins, other_place, place);
-        }
+    fn pass<S: Simd>(&mut self, simd: S, shift: usize, len: usize) {
+        let len = (len - shift).next_multiple_of(LANES);
+        let columns = (&self.from.values[..len], &self.from.places[..len]);
+        let others = (&self.from.values[shift..shift + len], &self.from.places[shift..shift + len]);
+        let to = (&mut self.to.values[..len], &mut self.to.places[..len]);
+        simd.vectorize(
+            #[inline(always)]
+            || put_better(to, columns, others),
+        );
         std::mem::swap(&mut self.from, &mut self.to);
     }
 }

@@ -3,6 +3,7 @@
 use super::rows::RowBuffers;
 use super::windows::LANES;
 use crate::dtype::Float;
+use crate::exec::stream::{LINE, fetch_ahead};
 use crate::tensor::raw::{Row, Source};
 
 /// A group of the input, to be read row by row.
@@ -35,6 +36,18 @@ impl<'k, 'a, T: Float> Plane<'k, 'a, T> {
         match self.whole {
             Some(whole) if last * self.width + vectors <= whole.len() => vectors,
             _ => len,
+        }
+    }
+
+    /// Asks for the memory of `len` elements of a single plane, `ahead` behind flat offset `flat`.
+    #[inline(always)]
+    pub(super) fn fetch(&self, flat: usize, ahead: usize, len: usize) {
+        if let Some(whole) = self.whole
+            && let Some(element) = whole.get(flat)
+        {
+            for line in (0..len).step_by(LINE / size_of::<T>()) {
+                fetch_ahead(element, ahead + line);
+            }
         }
     }
 

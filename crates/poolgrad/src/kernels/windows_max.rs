@@ -5,12 +5,13 @@
 //! 1. go down the rows `(d, h)` of the window and keep, for each column, the best element and where it lies
 //!    (`windows_best.rs`);
 //! 2. for each output, take the best of its columns: of a single plane for all outputs at once (`windows_across.rs`), of a
-//!    group of channels for all channels at once.
+//!    group of channels for all channels at once (`windows_found.rs`).
 //!
 //! What is *best* has to be the same whichever way a window is walked: a NaN beats a number, and of several NaNs the
 //! last in row-major order; otherwise the larger beats the smaller, and of equal elements the first in row-major order.
-//! This is a total order, so columns may come first, and an element may be looked at twice. In step 1 rows come in
-//! ascending order, which makes the rule `value > best or value is NaN`.
+//! This is a total order, so columns may come first, and an element may be looked at twice. NaNs are looked for in step 1,
+//! by a sum of each column, and put right afterwards; so both steps compare numbers only, and in step 1, where rows come in
+//! ascending order, the rule is `value > best`.
 //!
 //! Outputs are kept until there are enough of them to be written: rows may be short.
 //!
@@ -18,36 +19,51 @@
 
 use std::ops::Range;
 
+use fearless_simd::Simd;
+
 use super::rows::{self, ROW, RowBuffers};
-use super::windows::{Columns, OutputRow, OutputRows};
-use super::windows_across::{Across, Found, Strip};
-use super::windows_best::Best;
+use super::windows::{Columns, LANES, OutputRow, OutputRows};
+use super::windows_across::{Across, Strip};
+use super::windows_best::{Best, PlacedRow};
+use super::windows_found::Found;
 use super::windows_input::Plane;
 use crate::dtype::{Float, Index};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{Geometry, Window};
 use crate::tensor::raw::{Source, Tile};
 
-/// The rows that step 1 takes at once.
-const AT_ONCE: usize = 3;
+/// The rows that step 1 takes at once: all of the commonest windows.
+const AT_ONCE: usize = 9;
+
+/// How many elements ahead memory is asked for: some rows, which a processor does not guess by itself where a window
+/// spans several depths.
+const AHEAD: usize = 512;
+
+/// The most results, with room for whole vectors behind the last.
+const RESULTS: usize = ROW + LANES + 1;
 
 /// The values to pool, and the windows.
 pub(crate) struct WindowsMax<'a, T: Float> {
     input: Source<'a, T>,
     geometry: Geometry,
+    /// The first rows along H of a window that the window before it has seen.
+    seen: usize,
 }
 
 impl<'a, T: Float> WindowsMax<'a, T> {
     pub(crate) fn new(input: Source<'a, T>, geometry: Geometry) -> Self {
-        Self { input, geometry }
+        let taps = geometry.axes[1].taps();
+        let seen =
+            taps.map_or(0, |taps| if taps.dilation == 1 { (taps.kernel_size - taps.stride).max(0) } else { 0 });
+        Self { input, geometry, seen: seen as usize }
     }
 
     /// The scratch bytes of one worker.
     pub(crate) fn bytes<I: Index>() -> usize {
         Columns::bytes()
             + Across::<T::Acc>::bytes()
-            + booked::<T::Acc>(ROW)
-            + booked::<I>(ROW)
+            + booked::<T::Acc>(RESULTS)
+            + booked::<I>(RESULTS)
             + AT_ONCE * RowBuffers::<T>::bytes(ROW)
             + booked::<T>(ROW)
     }
@@ -76,12 +92,13 @@ struct Results<'s, A, I> {
 
 impl<T: Float, I: Index> TileKernel<T, I> for WindowsMax<'_, T> {
     #[inline(always)]
-    fn fill(&self, tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
+    fn fill<S: Simd>(&self, simd: S, tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let range = tile.range();
         let (mut output, mut indices) = tile.split();
         let scratch = &mut scratch;
         let mut across = Across::new(scratch);
-        let mut results = Results { values: scratch.row(ROW), places: scratch.row::<I>(ROW), flat: 0, len: 0 };
+        let mut results =
+            Results { values: scratch.row(RESULTS), places: scratch.row::<I>(RESULTS), flat: 0, len: 0 };
         let mut buffers: [_; AT_ONCE] = std::array::from_fn(|_| RowBuffers::new(scratch, ROW));
         let staging = rows::staging(scratch);
         let axis = &Columns::new(self.geometry.axes[2], scratch);
@@ -94,6 +111,7 @@ impl<T: Float, I: Index> TileKernel<T, I> for WindowsMax<'_, T> {
             while let Some(row) = output_rows.next() {
                 if width == 1 {
                     self.rows_of_plane(
+                        simd,
                         &plane,
                         (&row, &mut output_rows),
                         axis,
@@ -101,7 +119,7 @@ impl<T: Float, I: Index> TileKernel<T, I> for WindowsMax<'_, T> {
                         &mut results,
                     );
                 } else {
-                    self.row_of_group(&plane, &row, axis, (&mut across, &mut buffers), &mut results);
+                    self.row_of_group(simd, &plane, &row, axis, (&mut across, &mut buffers), &mut results);
                 }
                 // The next row may be as long as the longest.
                 if results.len + self.geometry.output()[2].min(most) > most || output_rows.is_done() {
@@ -134,8 +152,9 @@ impl<T: Float> WindowsMax<'_, T> {
 
     /// The outputs of `row` of a single plane, and of further rows that can be worked on together with it.
     #[inline(always)]
-    fn rows_of_plane<I: Index>(
+    fn rows_of_plane<S: Simd, I: Index>(
         &self,
+        simd: S,
         plane: &Plane<'_, '_, T>,
         (row, more): (&OutputRow, &mut OutputRows<'_>),
         axis: &Columns<'_>,
@@ -175,7 +194,14 @@ impl<T: Float> WindowsMax<'_, T> {
                                     i,
                                     #[inline(always)]
                                     |columns| {
-                                        self.down(plane, (row, rows), (&strip.span, origin, 1), columns, buffers)
+                                        self.down(
+                                            simd,
+                                            plane,
+                                            (row, rows),
+                                            (&strip.span, origin, 1),
+                                            columns,
+                                            buffers,
+                                        )
                                     },
                                 );
                             }
@@ -185,7 +211,7 @@ impl<T: Float> WindowsMax<'_, T> {
                                 origin,
                                 goes_on: goes_on || start > 0,
                             };
-                            across.find(strip, n_rows, axis, found);
+                            across.find(simd, strip, n_rows, axis, found);
                             start = self.end_of_rows(row, start);
                         }
                         results.len += (n_rows - 1) * n_outputs;
@@ -197,8 +223,9 @@ impl<T: Float> WindowsMax<'_, T> {
 
     /// The outputs of `row` of a group of several channels.
     #[inline(always)]
-    fn row_of_group<I: Index>(
+    fn row_of_group<S: Simd, I: Index>(
         &self,
+        simd: S,
         plane: &Plane<'_, '_, T>,
         row: &OutputRow,
         axis: &Columns<'_>,
@@ -219,12 +246,10 @@ impl<T: Float> WindowsMax<'_, T> {
                     let origin = row.input_row(&self.geometry, start) + span.start;
                     let (columns, best) = across.both();
                     let len = columns.values.len();
-                    self.down(plane, (row, start..end), (&span, origin, 0), columns.part(0..len), buffers);
+                    let rows = (row, start..end);
+                    let has_nan = self.down(simd, plane, rows, (&span, origin, 0), columns.part(0..len), buffers);
                     for ow in outputs.clone() {
                         let window = axis.window(ow);
-                        if !best.take_columns(columns, taps_in(window, &span), width) {
-                            continue;
-                        }
                         let at = (row_at + ow - row.w.start) * width;
                         let mut found = Found {
                             values: &mut results.values[at..at + width],
@@ -232,7 +257,24 @@ impl<T: Float> WindowsMax<'_, T> {
                             origin,
                             goes_on: start > 0 || span.start > window.first,
                         };
-                        found.put_every::<1>(0..width, (best.values, best.places));
+                        let is_whole = !found.goes_on && window.last() < span.end;
+                        macro_rules! put_best {
+                            ($($m:literal),*) => {
+                                match window.count {
+                                    $($m if is_whole && !has_nan => simd.vectorize(
+                                        #[inline(always)]
+                                        || {
+                                            let taps = (window.first - span.start, window.step);
+                                            found.put_best_columns::<$m>(columns, taps, width);
+                                        },
+                                    ),)*
+                                    _ => if best.take_columns(columns, taps_in(window, &span), width) {
+                                        found.put_each((best.values, best.places));
+                                    }
+                                }
+                            };
+                        }
+                        put_best!(1, 2, 3);
                     }
                     start = end;
                 }
@@ -243,38 +285,35 @@ impl<T: Float> WindowsMax<'_, T> {
     /// Step 1: the best of each column of `span`, of some rows of a window. Places are counted from `origin`, and grow by
     /// `step` from element to element.
     #[inline(always)]
-    fn down(
+    fn down<S: Simd>(
         &self,
+        simd: S,
         plane: &Plane<'_, '_, T>,
         (row, rows): (&OutputRow, Range<u64>),
         (span, origin, step): (&Range<usize>, usize, u32),
         mut columns: Best<'_, T::Acc>,
         buffers: &mut [RowBuffers<'_, T>; AT_ONCE],
-    ) {
+    ) -> bool {
         let last = row.input_row(&self.geometry, rows.end - 1) + span.start;
         let len = plane.row_len(span.len(), last);
         let mut flats = row.input_rows(&self.geometry, rows.start);
         let mut left = rows.end - rows.start;
-        let mut are_first = true;
-        let mut next = || flats.next().unwrap_or(0) + span.start;
-        let [first, second, third] = buffers;
-        macro_rules! take {
-            ($($buffers:ident),*) => {{
-                let rows = [$({
-                    let flat = next();
-                    ((flat - origin) as u32, plane.row(flat, len, $buffers))
-                }),*];
-                left -= rows.len() as u64;
-                columns.take_rows(rows, step, are_first);
-            }};
-        }
+        let (mut are_first, mut has_nan) = (true, false);
         while left > 0 {
-            match left {
-                1 => take!(first),
-                2 => take!(first, second),
-                _ => take!(first, second, third),
+            let n = left.min(AT_ONCE as u64) as usize;
+            let mut taken: [PlacedRow<'_, T::Acc>; AT_ONCE] = [(0, &[]); AT_ONCE];
+            for (taken, buffers) in taken[..n].iter_mut().zip(&mut *buffers) {
+                let is_new = flats.tap() >= self.seen;
+                let flat = flats.next().unwrap_or(0) + span.start;
+                if is_new && plane.width == 1 {
+                    plane.fetch(flat, AHEAD, len);
+                }
+                *taken = ((flat - origin) as u32, plane.row(flat, len, buffers));
             }
+            has_nan |= columns.take_rows(simd, &taken[..n], step, are_first);
+            left -= n as u64;
             are_first = false;
         }
+        has_nan
     }
 }

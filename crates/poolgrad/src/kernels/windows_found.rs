@@ -1,0 +1,157 @@
+//! Where the best of windows go.
+
+use std::ops::Range;
+
+use super::windows::LANES;
+use super::windows_best::{Best, beats, better};
+use crate::dtype::{Accumulator, Index};
+
+/// Where the best of windows go: values, places, and what is to be added to a place.
+pub(super) struct Found<'o, A, I> {
+    pub(super) values: &'o mut [A],
+    pub(super) places: &'o mut [I],
+    pub(super) origin: usize,
+    /// Whether parts of the windows have been here before.
+    pub(super) goes_on: bool,
+}
+
+impl<A: Accumulator, I: Index> Found<'_, A, I> {
+    /// Puts one element, unless what is there already is better.
+    #[inline(always)]
+    pub(super) fn put(&mut self, o: usize, value: A, place: u32) {
+        let place = self.origin + place as usize;
+        if !self.goes_on || beats(value, self.values[o], place > self.places[o].offset()) {
+            self.values[o] = value;
+            self.places[o] = I::from_offset(place);
+        }
+    }
+
+    /// Puts as many elements as there are.
+    #[inline(always)]
+    pub(super) fn put_each(&mut self, (values, places): (&[A], &[u32])) {
+        if self.goes_on {
+            for (o, (&value, &place)) in values.iter().zip(places).enumerate() {
+                self.put(o, value, place);
+            }
+            return;
+        }
+        let to = self.values.iter_mut().zip(&mut *self.places);
+        for ((value, place), (&new, &new_place)) in to.zip(values.iter().zip(places)) {
+            *value = new;
+            *place = I::from_offset(self.origin + new_place as usize);
+        }
+    }
+
+    /// Puts the best of three columns, which begin at `shifts`, for each of `outputs`, `stride` columns apart.
+    ///
+    /// There is no NaN among the columns.
+    #[inline(always)]
+    pub(super) fn put_best_each(
+        &mut self,
+        outputs: Range<usize>,
+        stride: usize,
+        (values, places): (&[A], &[u32]),
+        shifts: [usize; 3],
+    ) {
+        for (i, o) in outputs.enumerate() {
+            let [a, b, c] = shifts.map(|shift| (values[i * stride + shift], places[i * stride + shift]));
+            let best = better(better(a, b), c);
+            self.put(o, best.0, best.1);
+        }
+    }
+
+    /// As [`Found::put_best_each`], of the first `M` columns and `S` columns apart, for `n` outputs from `o` on or a few more.
+    ///
+    /// Nothing that counts is where they go.
+    #[inline(always)]
+    pub(super) fn put_best<const M: usize, const S: usize>(
+        &mut self,
+        (o, n): (usize, usize),
+        columns: (&[A], &[u32]),
+        shifts: [usize; 3],
+    ) {
+        // Whole vectors, and one more because a compiler leaves that to a loop of single ones where `S` leaves gaps. What is
+        // behind the last output comes later.
+        let n = n.next_multiple_of(LANES) + 1;
+        let (to, to_places) = (&mut self.values[o..o + n], &mut self.places[o..o + n]);
+        put_best_strided::<A, I, M, S>(to, to_places, columns, shifts, self.origin);
+    }
+
+    /// Puts the best of `M` columns, `step` columns apart, for each of `width` channels.
+    ///
+    /// In `columns`, the places are those of the first column, and there is no NaN.
+    #[inline(always)]
+    pub(super) fn put_best_columns<const M: usize>(
+        &mut self,
+        columns: &Best<'_, A>,
+        (first, step): (usize, usize),
+        width: usize,
+    ) {
+        let of = |m: usize| {
+            let column = first + m * step;
+            let range = column * width..(column + 1) * width;
+            (&columns.values[range.clone()], &columns.places[range], column as u32)
+        };
+        let columns = [of(0), of(M.min(2) - 1), of(M - 1)];
+        put_best_of::<A, I, M>(&mut self.values[..width], &mut self.places[..width], columns, self.origin);
+    }
+}
+
+/// Puts the best of `M` columns at each multiple of `S`.
+#[inline(always)]
+fn put_best_strided<A: Accumulator, I: Index, const M: usize, const S: usize>(
+    to: &mut [A],
+    to_places: &mut [I],
+    (values, places): (&[A], &[u32]),
+    shifts: [usize; 3],
+    origin: usize,
+) {
+    let n = to.len();
+    let to_places = &mut to_places[..n];
+    let of = |m: usize| {
+        let columns = shifts[m]..shifts[m] + n * S;
+        (&values[columns.clone()].as_chunks::<S>().0[..n], &places[columns].as_chunks::<S>().0[..n])
+    };
+    let (a, b, c) = (of(0), of(M.min(2) - 1), of(M - 1));
+    for i in 0..n {
+        let mut best = (a.0[i][0], a.1[i][0]);
+        if M > 1 {
+            best = better(best, (b.0[i][0], b.1[i][0]));
+        }
+        if M > 2 {
+            best = better(best, (c.0[i][0], c.1[i][0]));
+        }
+        (to[i], to_places[i]) = (best.0, I::from_offset(origin + best.1 as usize));
+    }
+}
+
+/// The elements of a column, for each channel, their places, and what is to be added to these.
+type Column<'c, A> = (&'c [A], &'c [u32], u32);
+
+/// Puts the best of `M` columns.
+#[inline(always)]
+fn put_best_of<A: Accumulator, I: Index, const M: usize>(
+    to: &mut [A],
+    to_places: &mut [I],
+    columns: [Column<'_, A>; 3],
+    origin: usize,
+) {
+    let n = to.len();
+    let to_places = &mut to_places[..n];
+    let of = |m: usize| {
+        let (values, places, start) = columns[m];
+        (&values[..n], &places[..n], start)
+    };
+    let (a, b, c) = (of(0), of(1), of(2));
+    for i in 0..n {
+        let of = |column: Column<'_, A>| (column.0[i], column.1[i].wrapping_add(column.2));
+        let mut best = of(a);
+        if M > 1 {
+            best = better(best, of(b));
+        }
+        if M > 2 {
+            best = better(best, of(c));
+        }
+        (to[i], to_places[i]) = (best.0, I::from_offset(origin + best.1 as usize));
+    }
+}
