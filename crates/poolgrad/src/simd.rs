@@ -106,7 +106,8 @@ pub(crate) fn narrow_f16(wide: &[f32], row: &mut [f16]) -> bool {
     false
 }
 
-/// Conversions of whole rows: eight at a time without a call in between, and the rest by way of a padded eight.
+/// Conversions of whole rows: eight at a time without a call in between, the last of which may overlap those before them,
+/// and fewer by way of a padded eight.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod f16c {
     #[cfg(target_arch = "x86")]
@@ -126,14 +127,16 @@ mod f16c {
                 let wide: __m256 = _mm256_cvtph_ps(values);
                 transmute!(wide)
             };
-            let (rows, rest) = row.as_chunks::<LANES>();
-            let (wides, wide_rest) = wide.as_chunks_mut::<LANES>();
-            for (row, wide) in rows.iter().zip(wides) {
+            for (row, wide) in row.as_chunks::<LANES>().0.iter().zip(wide.as_chunks_mut::<LANES>().0) {
                 *wide = eight(*row);
             }
+            if let (Some(last), Some(wide)) = (row.last_chunk(), wide.last_chunk_mut()) {
+                *wide = eight(*last);
+                return;
+            }
             let mut padded = [f16::ZERO; LANES];
-            padded[..rest.len()].copy_from_slice(rest);
-            wide_rest.copy_from_slice(&eight(padded)[..wide_rest.len()]);
+            padded[..row.len()].copy_from_slice(row);
+            wide.copy_from_slice(&eight(padded)[..wide.len()]);
         }
     );
 
@@ -143,14 +146,16 @@ mod f16c {
                 let wide: __m256 = transmute!(wide);
                 transmute!(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide))
             };
-            let (wides, rest) = wide.as_chunks::<LANES>();
-            let (rows, row_rest) = row.as_chunks_mut::<LANES>();
-            for (wide, row) in wides.iter().zip(rows) {
+            for (wide, row) in wide.as_chunks::<LANES>().0.iter().zip(row.as_chunks_mut::<LANES>().0) {
                 *row = eight(*wide);
             }
+            if let (Some(last), Some(row)) = (wide.last_chunk(), row.last_chunk_mut()) {
+                *row = eight(*last);
+                return;
+            }
             let mut padded = [0.0; LANES];
-            padded[..rest.len()].copy_from_slice(rest);
-            row_rest.copy_from_slice(&eight(padded)[..row_rest.len()]);
+            padded[..wide.len()].copy_from_slice(wide);
+            row.copy_from_slice(&eight(padded)[..row.len()]);
         }
     );
 }
