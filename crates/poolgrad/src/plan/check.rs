@@ -31,6 +31,7 @@ pub(super) struct Checked {
     pub(super) lifted: Lifted,
     /// The element type of the indices; `i64` where there are none.
     pub(super) index_dtype: DType,
+    pub(super) has_indices: bool,
 }
 
 /// Window arithmetic is done in `i64`; with every term below this no sum of a few of them overflows.
@@ -87,7 +88,8 @@ pub(super) fn check(spec: &Spec, operands: &Operands<TensorDesc>) -> Result<Chec
     }
     let [n, c] = leading_sizes(&input.layout, leading, input_argument)?;
     let lifted = Lifted::new(&input.layout, n_spatial);
-    Ok(Checked { geometry: Geometry { n, c, axes }, n_spatial, dtype, lifted, index_dtype })
+    let has_indices = tensors.indices.is_some();
+    Ok(Checked { geometry: Geometry { n, c, axes }, n_spatial, dtype, lifted, index_dtype, has_indices })
 }
 
 /// The shape of the output that a pooling makes of an input.

@@ -66,7 +66,8 @@ impl PlanOptions {
         self
     }
 
-    /// Whether outputs bypass the cache. By default they do when they are larger than the last-level cache.
+    /// Whether outputs bypass the cache. By default a gradient does that is larger than the last-level cache, and so do the
+    /// outputs of a forward operator that reads and writes twice as much as that.
     #[must_use]
     pub fn streaming(mut self, streaming: bool) -> Self {
         self.streaming = Some(streaming);

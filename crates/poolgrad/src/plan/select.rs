@@ -209,6 +209,22 @@ struct Limits {
     streaming: bool,
 }
 
+/// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, and outputs
+/// that are pushed out by an input of which they are a small part.
+fn leaves_the_cache(direction: Direction, checked: &Checked) -> bool {
+    let Checked { geometry, dtype, index_dtype, has_indices, .. } = checked;
+    let bytes = |len: usize, element: usize| len.saturating_mul(geometry.n_planes()).saturating_mul(element);
+    let input = bytes(geometry.input_len(), dtype.size());
+    match direction {
+        Direction::Gradient => input > last_level_cache_bytes(),
+        Direction::Forward => {
+            let index = if *has_indices { index_dtype.size() } else { 0 };
+            let outputs = bytes(geometry.output_len(), dtype.size() + index);
+            input.saturating_add(outputs) >= last_level_cache_bytes().saturating_mul(2)
+        }
+    }
+}
+
 impl Limits {
     /// The accumulators that are cleared, added to and written out in quick succession, so that they should be close.
     fn few_sums(&self) -> usize {
@@ -257,10 +273,7 @@ impl Limits {
             DType::F16 | DType::BF16 if is_sparse => Summing::Few,
             _ => Summing::All,
         };
-        let written =
-            if spec.direction == Direction::Gradient { geometry.input_len() } else { geometry.output_len() };
-        let bytes = written.saturating_mul(geometry.n_planes()).saturating_mul(checked.dtype.size());
-        let streaming = options.streaming.unwrap_or(bytes > last_level_cache_bytes());
+        let streaming = options.streaming.unwrap_or_else(|| leaves_the_cache(spec.direction, checked));
         let second_terms = summing == Summing::Few && SweepShape::takes_second_terms(geometry, width);
         let own_type = summing == Summing::Once || second_terms || matches!(checked.dtype, DType::F32 | DType::F64);
         // Places of channels are 32 bits.
