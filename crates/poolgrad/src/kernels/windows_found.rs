@@ -26,19 +26,20 @@ impl<A: Accumulator, I: Index> Found<'_, A, I> {
         }
     }
 
-    /// Puts as many elements as there are.
+    /// Puts as many elements as there are places for, one at each.
     #[inline(always)]
     pub(super) fn put_each(&mut self, (values, places): (&[A], &[u32])) {
+        let n = self.values.len();
+        let (values, places) = (&values[..n], &places[..n]);
         if self.goes_on {
-            for (o, (&value, &place)) in values.iter().zip(places).enumerate() {
-                self.put(o, value, place);
+            for o in 0..n {
+                self.put(o, values[o], places[o]);
             }
             return;
         }
-        let to = self.values.iter_mut().zip(&mut *self.places);
-        for ((value, place), (&new, &new_place)) in to.zip(values.iter().zip(places)) {
-            *value = new;
-            *place = I::from_offset(self.origin + new_place as usize);
+        self.values.copy_from_slice(values);
+        for (place, &new) in self.places.iter_mut().zip(places) {
+            *place = I::from_offset(self.origin + new as usize);
         }
     }
 
