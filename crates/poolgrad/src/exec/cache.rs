@@ -1,4 +1,4 @@
-//! The size of the last-level cache: above it outputs are streamed.
+//! The size of the last-level cache: what leaves it anyway is streamed.
 
 use std::sync::OnceLock;
 

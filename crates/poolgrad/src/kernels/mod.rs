@@ -2,8 +2,8 @@
 //!
 //! A kernel fills one tile of its output at a time (see [`TileKernel`](crate::exec::TileKernel)), reading rows of its
 //! inputs. Functions with loops over rows are `#[inline(always)]`, so that they are compiled for the ISA level that the tile
-//! loop was dispatched to. Those that add or look up one element at a time gain nothing from that, and have their own
-//! registers.
+//! loop was dispatched to; where one needs all registers, `Simd::vectorize` makes it a function of its own for that level.
+//! Those that add or look up one element at a time gain nothing from that, and neither do the rare ways for NaNs.
 #![forbid(unsafe_code)]
 
 mod buckets;
