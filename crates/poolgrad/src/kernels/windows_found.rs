@@ -75,7 +75,7 @@ impl<A: Accumulator, I: Index> Found<'_, A, I> {
         // behind the last output comes later.
         let n = n.next_multiple_of(LANES) + 1;
         let (to, to_places) = (&mut self.values[o..o + n], &mut self.places[o..o + n]);
-        put_best_strided::<A, I, M, S>(to, to_places, columns, shifts, self.origin);
+        put_best_strided::<A, I, M, S>(to, to_places, columns, shifts.map(|shift| (shift, 0)), self.origin);
     }
 
     /// Puts the best of `M` columns, `step` columns apart, for each of `width` channels.
@@ -88,70 +88,39 @@ impl<A: Accumulator, I: Index> Found<'_, A, I> {
         (first, step): (usize, usize),
         width: usize,
     ) {
-        let of = |m: usize| {
-            let column = first + m * step;
-            let range = column * width..(column + 1) * width;
-            (&columns.values[range.clone()], &columns.places[range], column as u32)
-        };
-        let columns = [of(0), of(M.min(2) - 1), of(M - 1)];
-        put_best_of::<A, I, M>(&mut self.values[..width], &mut self.places[..width], columns, self.origin);
+        let column = |m: usize| first + m * step;
+        let of = |m: usize| (column(m) * width, column(m) as u32);
+        let shifts = [of(0), of(M.min(2) - 1), of(M - 1)];
+        let (to, to_places) = (&mut self.values[..width], &mut self.places[..width]);
+        put_best_strided::<A, I, M, 1>(to, to_places, (columns.values, columns.places), shifts, self.origin);
     }
 }
 
-/// Puts the best of `M` columns at each multiple of `S`.
+/// Puts the best of `M` elements for each of `to`, at multiples of `S` from where each begins. With that comes what is to be
+/// added to its places.
 #[inline(always)]
 fn put_best_strided<A: Accumulator, I: Index, const M: usize, const S: usize>(
     to: &mut [A],
     to_places: &mut [I],
     (values, places): (&[A], &[u32]),
-    shifts: [usize; 3],
+    shifts: [(usize, u32); 3],
     origin: usize,
 ) {
     let n = to.len();
     let to_places = &mut to_places[..n];
     let of = |m: usize| {
-        let columns = shifts[m]..shifts[m] + n * S;
-        (&values[columns.clone()].as_chunks::<S>().0[..n], &places[columns].as_chunks::<S>().0[..n])
+        let (shift, further) = shifts[m];
+        let columns = shift..shift + n * S;
+        (&values[columns.clone()].as_chunks::<S>().0[..n], &places[columns].as_chunks::<S>().0[..n], further)
     };
     let (a, b, c) = (of(0), of(M.min(2) - 1), of(M - 1));
     for i in 0..n {
-        let mut best = (a.0[i][0], a.1[i][0]);
+        let mut best = (a.0[i][0], a.1[i][0].wrapping_add(a.2));
         if M > 1 {
-            best = better(best, (b.0[i][0], b.1[i][0]));
+            best = better(best, (b.0[i][0], b.1[i][0].wrapping_add(b.2)));
         }
         if M > 2 {
-            best = better(best, (c.0[i][0], c.1[i][0]));
-        }
-        (to[i], to_places[i]) = (best.0, I::from_offset(origin + best.1 as usize));
-    }
-}
-
-/// The elements of a column, for each channel, their places, and what is to be added to these.
-type Column<'c, A> = (&'c [A], &'c [u32], u32);
-
-/// Puts the best of `M` columns.
-#[inline(always)]
-fn put_best_of<A: Accumulator, I: Index, const M: usize>(
-    to: &mut [A],
-    to_places: &mut [I],
-    columns: [Column<'_, A>; 3],
-    origin: usize,
-) {
-    let n = to.len();
-    let to_places = &mut to_places[..n];
-    let of = |m: usize| {
-        let (values, places, start) = columns[m];
-        (&values[..n], &places[..n], start)
-    };
-    let (a, b, c) = (of(0), of(1), of(2));
-    for i in 0..n {
-        let of = |column: Column<'_, A>| (column.0[i], column.1[i].wrapping_add(column.2));
-        let mut best = of(a);
-        if M > 1 {
-            best = better(best, of(b));
-        }
-        if M > 2 {
-            best = better(best, of(c));
+            best = better(best, (c.0[i][0], c.1[i][0].wrapping_add(c.2)));
         }
         (to[i], to_places[i]) = (best.0, I::from_offset(origin + best.1 as usize));
     }
