@@ -290,11 +290,10 @@ impl Summed for bf16 {
         for (value, wide) in row.iter_mut().zip(wide) {
             let bits = wide.to_bits();
             // Ties go to the even neighbour: add half of the dropped place, less one when the kept part is even.
-            let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
+            let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1));
             // A NaN stays one: its sign and upper payload are kept and the quiet bit is set.
-            let quiet = (bits >> 16) | 0x0040;
-            let is_nan = bits & 0x7fff_ffff > 0x7f80_0000;
-            *value = bf16::from_bits(if is_nan { quiet } else { rounded } as u16);
+            let upper = if wide.is_nan() { bits | 0x0040_0000 } else { rounded };
+            *value = bf16::from_bits((upper >> 16) as u16);
         }
     }
     #[inline(always)]

@@ -56,11 +56,12 @@ impl<T: Bits> Sum for Once<T> {
 
     #[inline(always)]
     fn add_term(&mut self, term: Self) -> bool {
-        let is_empty = self.0.bits() == 0;
-        if is_empty {
+        if self.0.bits() == 0 {
             *self = term;
+            true
+        } else {
+            term.0.bits() == 0
         }
-        is_empty | (term.0.bits() == 0)
     }
 
     const TAKES_ALL: bool = false;

@@ -25,7 +25,7 @@ use fearless_simd::Simd;
 use super::locate::FlatFrom;
 use super::outputs::{Outputs, Summing};
 use super::rows::{self, ROW};
-use super::terms::{AT_ONCE, Terms, fetch_ahead_of};
+use super::terms::{Terms, add_each, add_each_in_turns, count, fetch_ahead_of, last, lines};
 use crate::dtype::{Index, Sum, Summed};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
@@ -257,15 +257,16 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
 #[inline(never)]
 fn add_plane<A: Sum, I: Index, T>(sums: &mut [A], (indices, gradients): (&[I], &[A]), elements: &[T]) -> u64 {
     // To ask for what follows takes longer than it saves, unless much does.
-    let (is_long, mut n_missed) = (indices.len() == ROW, 0);
-    let piece = if is_long { AT_ONCE } else { ROW };
-    for (i, (indices_of, gradients)) in indices.chunks(piece).zip(gradients.chunks(piece)).enumerate() {
+    let is_long = indices.len() == ROW;
+    let mut n_missed = 0;
+    for (i, (line, gradients)) in lines(indices, gradients).enumerate() {
         if is_long {
             fetch_ahead_of((indices, elements), i);
         }
-        let outputs = indices_of.iter().zip(gradients);
-        n_missed += outputs.map(|(&index, &gradient)| add_one(sums, index, gradient)).sum::<u64>();
+        add_each(sums, terms(line, gradients), |_| count(&mut n_missed));
     }
+    let (indices, gradients) = last(indices, gradients);
+    add_each(sums, terms(indices, gradients), |_| count(&mut n_missed));
     n_missed
 }
 
@@ -273,23 +274,20 @@ fn add_plane<A: Sum, I: Index, T>(sums: &mut [A], (indices, gradients): (&[I], &
 #[inline(never)]
 fn add_in_turns<A: Sum, I: Index>(a: PlaneOutputs<'_, A, I>, b: PlaneOutputs<'_, A, I>) -> u64 {
     let ((sums_a, outputs_a), (sums_b, outputs_b)) = (a, b);
-    let outputs = outputs_a.0.iter().zip(outputs_a.1).zip(outputs_b.0.iter().zip(outputs_b.1));
     let mut n_missed = 0;
-    for ((&index_a, &gradient_a), (&index_b, &gradient_b)) in outputs {
-        n_missed += add_one(sums_a, index_a, gradient_a);
-        n_missed += add_one(sums_b, index_b, gradient_b);
-    }
+    let outputs = terms(outputs_a.0, outputs_a.1).zip(terms(outputs_b.0, outputs_b.1));
+    add_each_in_turns([sums_a, sums_b], outputs, &mut n_missed);
     n_missed
 }
 
 /// The sums of a plane, and the indices and gradients that go to them.
 type PlaneOutputs<'p, A, I> = (&'p mut [A], (&'p [I], &'p [A]));
 
+/// Gradients with the places that indices point to: none, if one is negative.
 #[inline(always)]
-fn add_one<A: Sum, I: Index>(sums: &mut [A], index: I, gradient: A) -> u64 {
-    let place = index.wide_offset();
-    // The bounds check on the very value that is used is what keeps any index from doing harm.
-    if place < sums.len() as u64 { u64::from(!sums[place as usize].add_term(gradient)) } else { 1 }
+fn terms<A: Copy, I: Index>(indices: &[I], gradients: &[A]) -> impl Iterator<Item = (usize, A)> {
+    let place = |index: &I| usize::try_from(index.wide_offset()).unwrap_or(usize::MAX);
+    indices.iter().map(place).zip(gradients.iter().copied())
 }
 
 /// Calls `visit` with the number of each output of a row of `width` channels, and the place that its index points to.

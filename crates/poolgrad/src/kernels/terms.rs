@@ -122,7 +122,8 @@ impl<'s, A: Sum> Terms<'s, A> {
     /// Adds the terms that were made of `outputs`; returns how many `sums` could not take.
     #[inline(always)]
     pub(super) fn add<T, I>(&mut self, outputs: (&[I], &[T]), sums: &mut [A]) -> u64 {
-        let terms = (&self.places[..outputs.0.len()], &*self.terms);
+        let n = outputs.0.len();
+        let terms = (&self.places[..n], &self.terms[..n]);
         match &mut self.second {
             Some(second) if !A::TAKES_ALL => {
                 let n_late = add_or_list(sums, terms, outputs, second.late());
@@ -140,21 +141,24 @@ impl<'s, A: Sum> Terms<'s, A> {
         outputs: [(&[I], &[T]); 2],
         [sums_a, sums_b]: [&mut [A]; 2],
     ) -> u64 {
-        add_in_turns((sums_a, sums_b), (&a.places[..outputs[0].0.len()], a.terms), (b.places, b.terms), outputs)
+        let n = outputs[0].0.len();
+        let terms = [a, b].map(|terms| (&terms.places[..n], &terms.terms[..n]));
+        add_in_turns([sums_a, sums_b], terms, outputs)
     }
 }
 
-// These are functions of their own, whatever they are called from: within a kernel there are not enough registers.
+// These are functions of their own, whatever they are called from: within a kernel there are not enough registers. Terms
+// come in arrays, so that the compiler unrolls the loops.
 
 #[inline(never)]
 fn add<A: Sum, T, I>(sums: &mut [A], (places, terms): (&[u32], &[A]), outputs: (&[I], &[T])) -> u64 {
     let mut n_refused = 0;
-    for (i, (places, terms)) in places.chunks(AT_ONCE).zip(terms.chunks(AT_ONCE)).enumerate() {
+    for (i, (places, terms)) in lines(places, terms).enumerate() {
         fetch_ahead_of(outputs, i);
-        for (&place, &term) in places.iter().zip(terms) {
-            n_refused += add_one(sums, place, term);
-        }
+        add_each(sums, pairs(places, terms), |_| count(&mut n_refused));
     }
+    let (places, terms) = last(places, terms);
+    add_each(sums, pairs(places, terms), |_| count(&mut n_refused));
     n_refused
 }
 
@@ -167,36 +171,101 @@ fn add_or_list<A: Sum, T, I>(
     late: &mut [u32],
 ) -> usize {
     let mut n_late = 0;
-    for (i, (places, terms)) in places.chunks(AT_ONCE).zip(terms.chunks(AT_ONCE)).enumerate() {
+    let mut list = |i| {
+        late[n_late] = i as u32;
+        n_late += 1;
+    };
+    for (i, (places, terms)) in lines(places, terms).enumerate() {
         fetch_ahead_of(outputs, i);
-        for (j, (&place, &term)) in places.iter().zip(terms).enumerate() {
-            // Whether a sum is taken is as good as random, so each term is listed, and the next one in its place.
-            late[n_late] = (i * AT_ONCE + j) as u32;
-            n_late += add_one(sums, place, term) as usize;
-        }
+        add_each(sums, pairs(places, terms), |j| list(i * AT_ONCE + j));
     }
+    let n_before = places.len() / AT_ONCE * AT_ONCE;
+    let (places, terms) = last(places, terms);
+    add_each(sums, pairs(places, terms), |j| list(n_before + j));
     n_late
 }
 
 #[inline(never)]
 fn add_in_turns<A: Sum, T, I>(
-    (sums_a, sums_b): (&mut [A], &mut [A]),
-    (places_a, terms_a): (&[u32], &[A]),
-    (places_b, terms_b): (&[u32], &[A]),
+    [sums_a, sums_b]: [&mut [A]; 2],
+    [(places_a, terms_a), (places_b, terms_b)]: [(&[u32], &[A]); 2],
     [outputs_a, outputs_b]: [(&[I], &[T]); 2],
 ) -> u64 {
     let mut n_refused = 0;
-    let lines_a = places_a.chunks(AT_ONCE).zip(terms_a.chunks(AT_ONCE));
-    let lines_b = places_b.chunks(AT_ONCE).zip(terms_b.chunks(AT_ONCE));
-    for (i, ((places_a, terms_a), (places_b, terms_b))) in lines_a.zip(lines_b).enumerate() {
+    for (i, (a, b)) in lines(places_a, terms_a).zip(lines(places_b, terms_b)).enumerate() {
         fetch_ahead_of(outputs_a, i);
         fetch_ahead_of(outputs_b, i);
-        for (((&place_a, &term_a), &place_b), &term_b) in places_a.iter().zip(terms_a).zip(places_b).zip(terms_b) {
-            n_refused += add_one(sums_a, place_a, term_a);
-            n_refused += add_one(sums_b, place_b, term_b);
+        add_each_in_turns([&mut *sums_a, &mut *sums_b], pairs(a.0, a.1).zip(pairs(b.0, b.1)), &mut n_refused);
+    }
+    let (a, b) = (last(places_a, terms_a), last(places_b, terms_b));
+    add_each_in_turns([sums_a, sums_b], pairs(a.0, a.1).zip(pairs(b.0, b.1)), &mut n_refused);
+    n_refused
+}
+
+/// Two slices of the same length, as arrays side by side.
+#[inline(always)]
+pub(super) fn lines<'a, P, A>(places: &'a [P], terms: &'a [A]) -> impl Iterator<Item = (&'a Line<P>, &'a Line<A>)> {
+    places.as_chunks().0.iter().zip(terms.as_chunks().0)
+}
+
+/// What [`lines`] leaves of both.
+#[inline(always)]
+pub(super) fn last<'a, P, A>(places: &'a [P], terms: &'a [A]) -> (&'a [P], &'a [A]) {
+    (places.as_chunks::<AT_ONCE>().1, terms.as_chunks::<AT_ONCE>().1)
+}
+
+/// The terms that are added between asking for memory.
+type Line<T> = [T; AT_ONCE];
+
+/// Places with their terms.
+#[inline(always)]
+fn pairs<A: Copy>(places: &[u32], terms: &[A]) -> impl Iterator<Item = (usize, A)> {
+    places.iter().map(|&place| place as usize).zip(terms.iter().copied())
+}
+
+/// Adds terms to the sums at their places, and calls `refuse` with the number of each that there is no sum for, or whose
+/// sum takes no more.
+#[inline(always)]
+pub(super) fn add_each<A: Sum>(
+    sums: &mut [A],
+    terms: impl Iterator<Item = (usize, A)>,
+    mut refuse: impl FnMut(usize),
+) {
+    for (i, (place, term)) in terms.enumerate() {
+        if !add_one(sums, place, term) {
+            refuse(i);
         }
     }
-    n_refused
+}
+
+/// [`add_each`] for the terms of two groups, counting those that are refused.
+#[inline(always)]
+pub(super) fn add_each_in_turns<A: Sum>(
+    [sums_a, sums_b]: [&mut [A]; 2],
+    terms: impl Iterator<Item = ((usize, A), (usize, A))>,
+    n_refused: &mut u64,
+) {
+    for (a, b) in terms {
+        if !add_one(sums_a, a.0, a.1) {
+            count(n_refused);
+        }
+        if !add_one(sums_b, b.0, b.1) {
+            count(n_refused);
+        }
+    }
+}
+
+#[inline(always)]
+fn add_one<A: Sum>(sums: &mut [A], place: usize, term: A) -> bool {
+    // The bounds check on the very value that is used is what keeps any index from doing harm.
+    sums.get_mut(place).is_some_and(|sum| sum.add_term(term))
+}
+
+/// Counts what is rare. Were it not a call, there would be something to count for every term.
+#[cold]
+#[inline(never)]
+pub(super) fn count(n: &mut u64) {
+    *n += 1;
 }
 
 /// The outputs for which memory is asked for at a time.
@@ -208,14 +277,5 @@ pub(super) fn fetch_ahead_of<T, I>((indices, gradients): (&[I], &[T]), i: usize)
     if let (Some(index), Some(gradient)) = (indices.get(i * AT_ONCE), gradients.get(i * AT_ONCE)) {
         (0..AT_ONCE).step_by(LINE / size_of::<I>()).for_each(|at| fetch_ahead(index, AHEAD + at));
         (0..AT_ONCE).step_by(LINE / size_of::<T>()).for_each(|at| fetch_ahead(gradient, AHEAD + at));
-    }
-}
-
-#[inline(always)]
-fn add_one<A: Sum>(sums: &mut [A], place: u32, term: A) -> u64 {
-    // The bounds check on the very value that is used is what keeps any index from doing harm.
-    match sums.get_mut(place as usize) {
-        Some(sum) => u64::from(!sum.add_term(term)),
-        None => 1,
     }
 }
