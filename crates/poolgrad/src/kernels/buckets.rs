@@ -1,4 +1,5 @@
-//! The gradient of max pooling where indices point anywhere: outputs are first sorted by the tile they fall into.
+//! The gradient of max pooling where indices point anywhere, of planes that [`Planes`](super::Planes) cannot take whole:
+//! outputs are first sorted by the tile they fall into.
 //!
 //! One plane at a time, with all workers:
 //!

@@ -13,7 +13,9 @@
 //!
 //! The sums are the output itself where it can hold them and is not to be streamed. Where it is of a narrower type and has
 //! many elements to each output, most of them zero, it is cleared instead of rounded, and only the sums that were added
-//! to are rounded, written and cleared. Every index of the volume is found, inside its window or not.
+//! to are rounded, written and cleared. Every index of the volume is found, inside its window or not: so this is also what
+//! larger planes come to when a sweep has met far indices, as long as there is one for each worker and its sums take no
+//! more than a mebibyte beside the output.
 //!
 //! Traffic per output: its gradient and index, read once; per input: one write of its gradient.
 
@@ -51,11 +53,13 @@ pub(crate) struct PlanesShape {
     /// The channels of a group.
     width: usize,
     summing: Summing,
+    /// Whether the groups of the output are at hand as slices.
+    at_hand: bool,
 }
 
 impl PlanesShape {
-    /// For groups of `width` channels.
-    pub(crate) fn new(geometry: &Geometry, width: usize, summing: Summing) -> Self {
+    /// For groups of `width` channels, which are slices of the output if they are `at_hand`.
+    pub(crate) fn new(geometry: &Geometry, width: usize, summing: Summing, at_hand: bool) -> Self {
         let group_len = geometry.input_len().saturating_mul(width);
         let output_len = geometry.output_len().saturating_mul(width);
         // Groups of different widths are not worked on together.
@@ -63,7 +67,7 @@ impl PlanesShape {
         let most = if summing == Summing::Once { BATCH_OF_ONCE } else { BATCH };
         let batch = if alike { (most / group_len.max(output_len).max(1)).max(1) } else { 1 };
         let loaded = if batch == 1 { output_len.min(ROW / width * width) } else { batch * output_len };
-        Self { group_len, output_len, batch, loaded, width, summing }
+        Self { group_len, output_len, batch, loaded, width, summing, at_hand }
     }
 
     /// The outputs of one group that are made ready at a time. Those of single planes are added as they come: sums and
@@ -72,12 +76,22 @@ impl PlanesShape {
         if self.width == 1 { 0 } else { Terms::<f32>::most(self.width) }
     }
 
+    /// The sums, and what they are rounded to, that a worker holds beside the output.
+    fn held<T: Summed>(&self) -> [usize; 2] {
+        let len = self.batch.saturating_mul(self.group_len);
+        let sums_are_output = T::from_wide(&[]).is_some();
+        [
+            if self.at_hand && sums_are_output { 0 } else { len },
+            if self.at_hand || sums_are_output { 0 } else { len },
+        ]
+    }
+
     /// The scratch bytes of one worker.
     pub(crate) fn bytes<T: Summed, I: Index>(&self) -> usize {
-        let sums_len = self.batch.saturating_mul(self.group_len);
+        let [n_sums, n_rounded] = self.held::<T>();
         let outputs = booked::<T>(self.loaded) + booked::<T::Acc>(self.loaded) + booked::<I>(self.loaded);
         let outputs = outputs + Terms::<T::Acc>::bytes(self.ready());
-        let all = booked::<T::Acc>(sums_len).saturating_add(booked::<T>(sums_len)).saturating_add(outputs);
+        let all = booked::<T::Acc>(n_sums).saturating_add(booked::<T>(n_rounded)).saturating_add(outputs);
         // A row of indices is what the search for a bad one takes.
         all.max(booked::<I>(ROW))
     }
@@ -112,10 +126,10 @@ struct Buffers<'s, T: Summed, I> {
 impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
     #[inline(always)]
     fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
-        let PlanesShape { group_len, batch, loaded, .. } = self.shape;
+        let PlanesShape { batch, loaded, .. } = self.shape;
         let range = tile.range();
-        let sums = scratch.row::<T::Acc>(batch * group_len);
-        let rounded = scratch.row::<T>(batch * group_len);
+        let [n_sums, n_rounded] = self.shape.held::<T>();
+        let (sums, rounded) = (scratch.row::<T::Acc>(n_sums), scratch.row::<T>(n_rounded));
         let mut buffers = Buffers {
             elements: scratch.row(loaded),
             wide: scratch.row(loaded),
@@ -136,6 +150,7 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
             let (into, target) = match memory {
                 Some(memory) if sums_are_output => (T::as_wide_mut(memory).unwrap_or_default(), Default::default()),
                 Some(memory) => (&mut sums[..len], memory),
+                None if sums_are_output => (&mut sums[..len], Default::default()),
                 None => (&mut sums[..len], &mut rounded[..len]),
             };
             if self.shape.summing == Summing::Few {
@@ -150,7 +165,7 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
                 }
             }
             if !in_memory {
-                tile.first.write_groups(groups, T::from_wide(&sums[..len]).unwrap_or(&rounded[..len]));
+                tile.first.write_groups(groups, T::from_wide(&sums[..len]).unwrap_or_else(|| &rounded[..len]));
             }
         }
         self.n_added.fetch_add(n_added, Ordering::Relaxed);

@@ -17,7 +17,7 @@
 //!
 //! An index may point outside its window: that is legal, and then its sum may not be held any more, or not yet. So
 //! the kernel counts the additions. If all outputs were added, nothing more needs to be looked at; otherwise the
-//! caller finds out why.
+//! caller finds out why; tiles that come after planes that were not are left as they are.
 //!
 //! A tile that is part of a plane also reads the outputs of its neighbours that reach into it, and adds only what is
 //! its own; so every output is still added at most once.
@@ -26,7 +26,7 @@
 //! reaches; per input: one write of its gradient.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fearless_simd::Simd;
 
@@ -45,11 +45,13 @@ pub(crate) struct Sweep<'a, T: Summed, I: Index> {
     outputs: Outputs<'a, T, I>,
     shape: SweepShape,
     n_added: AtomicU64,
+    /// Whether some planes have outputs that were not added, so that the caller will fill all tiles by other means.
+    in_vain: AtomicBool,
 }
 
 impl<'a, T: Summed, I: Index> Sweep<'a, T, I> {
     pub(crate) fn new(outputs: Outputs<'a, T, I>, shape: SweepShape) -> Self {
-        Self { outputs, shape, n_added: AtomicU64::new(0) }
+        Self { outputs, shape, n_added: AtomicU64::new(0), in_vain: AtomicBool::new(false) }
     }
 
     /// The number of outputs that were added.
@@ -71,6 +73,9 @@ impl<'a, T: Summed, I: Index> Sweep<'a, T, I> {
 impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
     #[inline(always)]
     fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
+        if self.in_vain.load(Ordering::Relaxed) {
+            return;
+        }
         let range = tile.range();
         let SweepShape { n_lanes, width, second_terms, .. } = self.shape;
         let sums_len = self.shape.sums_len();
@@ -109,6 +114,12 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
             group = groups.end;
         }
         self.n_added.fetch_add(n_added, Ordering::Relaxed);
+        // What a tile of part of a plane should add is not known.
+        let width: usize = range.groups.clone().map(|group| self.outputs.width_of(group)).sum();
+        let is_whole = range.flat.len() == self.shape.dims().iter().product();
+        if is_whole && n_added < (self.outputs.indices.plane_len() * width) as u64 {
+            self.in_vain.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -93,7 +93,7 @@ impl Plan {
             tiles: choice.way.partition.n_tiles(),
             tile_elements: choice.way.partition.tile_len(),
             workspace_bytes: choice.workspace_bytes(),
-            streaming: choice.streaming,
+            streaming: choice.way.streaming,
         };
         Ok(Self { operands: *operands, checked, choice, explanation })
     }

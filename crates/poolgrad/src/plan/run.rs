@@ -6,7 +6,7 @@ use super::{Plan, TypedTask};
 use crate::dtype::{Element, Float, Index, Summed};
 use crate::error::Error;
 use crate::exec::{Crew, TileKernel, run_tiles};
-use crate::kernels::{Buckets, Mean, Outputs, Planes, PlanesShape, Spread, Summing, Sweep, WindowsMax};
+use crate::kernels::{Buckets, Mean, Outputs, Planes, Spread, Summing, Sweep, WindowsMax};
 use crate::spec::Operands;
 use crate::tensor::raw::{Cut, Source, Target};
 use crate::tensor::{TensorView, TensorViewMut};
@@ -69,17 +69,15 @@ impl TypedTask for Run<'_, '_> {
                         plan.scatter(way, &outputs, grad_input.reborrow(), (&mut crew, &mut *shared))
                     }
                 };
-                if found_all {
-                    return Ok(());
+                // What is not found where this way looks for it may lie elsewhere in the volume.
+                let found_all = found_all
+                    || !way.finds_far_indices() && {
+                        let outputs = plan.outputs::<T, I>(inputs, far.width);
+                        plan.scatter(far, &outputs, grad_input, (&mut crew, shared))
+                    };
+                if !found_all && *bad_indices == BadIndices::Refuse {
+                    plan.check_indices(&plan.outputs::<T, I>(inputs, 1), &mut crew)?;
                 }
-                match bad_indices {
-                    BadIndices::Refuse => plan.check_indices(&plan.outputs::<T, I>(inputs, 1), &mut crew)?,
-                    // Those that were not found lie outside the volume, and everything else is done.
-                    BadIndices::Drop if way.finds_far_indices() => return Ok(()),
-                    BadIndices::Drop => (),
-                }
-                let outputs = plan.outputs::<T, I>(inputs, far.width);
-                plan.scatter(far, &outputs, grad_input, (&mut crew, shared));
             }
         }
         Ok(())
@@ -106,16 +104,17 @@ impl Plan {
         (first, second): (TensorViewMut<'_>, Option<TensorViewMut<'_>>),
         crew: &mut Crew<'_>,
     ) {
-        let target = self.target::<T, U>(self.choice.way.cut(), (first, second));
+        let target = self.target::<T, U>(&self.choice.way, (first, second));
         run_tiles(kernel, &target, usize::MAX, crew);
     }
 
     fn target<'a, T: Element, U: Element>(
         &self,
-        cut: Cut,
+        way: &Way,
         outputs: (TensorViewMut<'a>, Option<TensorViewMut<'a>>),
     ) -> Target<'a, T, U> {
-        Target::new(outputs, self.checked.n_spatial, cut, self.choice.streaming)
+        let cut = Cut { width: way.width, partition: way.partition };
+        Target::new(outputs, self.checked.n_spatial, cut, way.streaming)
     }
 
     /// The gradient of a max pooling; whether every index was found where this way looks for it.
@@ -130,18 +129,18 @@ impl Plan {
         let n_outputs = geometry.n_planes() as u64 * geometry.output_len() as u64;
         let n_added = match way.kernel {
             Kernel::ScatterPlanes => {
-                let kernel = Planes::new(*outputs, PlanesShape::new(&geometry, way.width, way.summing));
-                run_tiles(&kernel, &self.target(way.cut(), (grad_input, None)), usize::MAX, crew);
+                let kernel = Planes::new(*outputs, way.planes(&geometry));
+                run_tiles(&kernel, &self.target(way, (grad_input, None)), usize::MAX, crew);
                 kernel.n_added()
             }
             Kernel::ScatterSweep => {
                 let kernel = Sweep::new(*outputs, way.sweep);
-                run_tiles(&kernel, &self.target(way.cut(), (grad_input, None)), usize::MAX, crew);
+                run_tiles(&kernel, &self.target(way, (grad_input, None)), usize::MAX, crew);
                 kernel.n_added()
             }
             _ => {
                 let buckets = Buckets::new(&geometry, way.partition, self.choice.n_workers);
-                let target = self.target(Cut { width: 1, partition: buckets.partition() }, (grad_input, None));
+                let target = self.target(&Way { partition: buckets.partition(), ..*way }, (grad_input, None));
                 buckets.run(outputs, &target, crew, shared)
             }
         };

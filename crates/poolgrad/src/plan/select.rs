@@ -13,7 +13,6 @@ use crate::kernels::{
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
 use crate::tensor::partition::{Partition, Wanted};
-use crate::tensor::raw::Cut;
 
 /// A way to compute an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +61,10 @@ impl Kernel {
         match self {
             // Whole planes need a plane that fits the cache well, and a plane for every worker.
             Kernel::ScatterPlanes => {
-                let n_groups = geometry.n * geometry.c.div_ceil(limits.width);
                 let plane_elements = geometry.input_len().saturating_mul(limits.width);
                 let few = limits.summing == Summing::Few;
                 let most = if few { limits.most_sums() } else { limits.few_sums() };
-                plane_elements <= most && limits.n_workers <= n_groups.max(1)
+                plane_elements <= most && limits.occupies_workers(geometry)
             }
             Kernel::ScatterSweep => SweepShape::accepts(geometry),
             _ => true,
@@ -85,6 +83,10 @@ pub(super) struct Way {
     pub(super) sweep: SweepShape,
     /// How the sums of a max gradient are formed.
     pub(super) summing: Summing,
+    /// Whether outputs are written past the cache.
+    pub(super) streaming: bool,
+    /// Whether whole groups of the output are at hand as slices.
+    pub(super) groups_at_hand: bool,
 }
 
 impl Way {
@@ -127,7 +129,16 @@ impl Way {
             Kernel::ScatterSweep if limits.summing == Summing::Few => Summing::All,
             _ => limits.summing,
         };
-        Self { kernel, partition, width, sweep, summing }
+        // Small planes leave the processor while others are worked on: waiting for their lines costs nothing, and streams
+        // of a few lines at a time are slow.
+        let streaming = limits.forced_streaming.unwrap_or(kernel != Kernel::ScatterPlanes && limits.streaming);
+        let groups_at_hand = !streaming && checked.lifted.grouped(width).are_groups_contiguous();
+        Self { kernel, partition, width, sweep, summing, streaming, groups_at_hand }
+    }
+
+    /// How planes are scattered to as a whole.
+    pub(super) fn planes(&self, geometry: &Geometry) -> PlanesShape {
+        PlanesShape::new(geometry, self.width, self.summing, self.groups_at_hand)
     }
 
     /// Whether a scatter adds every output whose index points into the volume, be it inside its window or not.
@@ -135,15 +146,10 @@ impl Way {
         matches!(self.kernel, Kernel::ScatterPlanes | Kernel::ScatterBuckets) && self.summing != Summing::Once
     }
 
-    /// How outputs are cut.
-    pub(super) fn cut(&self) -> Cut {
-        Cut { width: self.width, partition: self.partition }
-    }
-
     /// The bytes of scratch for each worker, and of memory that `n_workers` share.
     fn bytes<T: Float, I: Index>(&self, geometry: &Geometry, n_workers: usize) -> (usize, usize) {
         match self.kernel {
-            Kernel::ScatterPlanes => (PlanesShape::new(geometry, self.width, self.summing).bytes::<T, I>(), 0),
+            Kernel::ScatterPlanes => (self.planes(geometry).bytes::<T, I>(), 0),
             Kernel::ScatterSweep => (Sweep::<T, I>::bytes(&self.sweep), 0),
             Kernel::ScatterBuckets => {
                 let buckets = Buckets::new(geometry, self.partition, n_workers);
@@ -166,7 +172,6 @@ pub(super) struct Choice {
     pub(super) n_workers: usize,
     pub(super) bytes_per_worker: usize,
     pub(super) shared_bytes: usize,
-    pub(super) streaming: bool,
     pub(super) bad_indices: BadIndices,
 }
 
@@ -189,6 +194,10 @@ const PARALLEL_FROM: usize = 256 << 10;
 /// Tiles for each worker, so that one that is held up does not hold up the others.
 const TILES_PER_WORKER: usize = 8;
 
+/// The scratch memory of a worker within which far indices are scattered to whole planes, which is several times as fast as
+/// to sort them first.
+const FAR_BYTES: usize = 1 << 20;
+
 /// Inputs to each output from which on rounding only the sums with terms is faster than rounding all.
 const SPARSE: usize = 64;
 
@@ -205,8 +214,9 @@ struct Limits {
     second_terms: bool,
     /// Whether the output can hold them.
     in_place: bool,
-    /// Whether outputs are written past the cache, unless they leave it in passing.
+    /// Whether outputs are written past the cache, unless they leave it in passing; and whether a caller said so.
     streaming: bool,
+    forced_streaming: Option<bool>,
 }
 
 /// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, and outputs
@@ -229,6 +239,11 @@ impl Limits {
     /// The accumulators that are cleared, added to and written out in quick succession, so that they should be close.
     fn few_sums(&self) -> usize {
         (self.tile_elements / 4).max(1)
+    }
+
+    /// Whether there is a group of planes for each worker.
+    fn occupies_workers(&self, geometry: &Geometry) -> bool {
+        self.n_workers <= (geometry.n * geometry.c.div_ceil(self.width)).max(1)
     }
 
     /// The accumulators that a worker holds at all.
@@ -273,13 +288,14 @@ impl Limits {
             DType::F16 | DType::BF16 if is_sparse => Summing::Few,
             _ => Summing::All,
         };
-        let streaming = options.streaming.unwrap_or_else(|| leaves_the_cache(spec.direction, checked));
+        let forced_streaming = options.streaming;
+        let streaming = forced_streaming.unwrap_or_else(|| leaves_the_cache(spec.direction, checked));
         let second_terms = summing == Summing::Few && SweepShape::takes_second_terms(geometry, width);
         let own_type = summing == Summing::Once || second_terms || matches!(checked.dtype, DType::F32 | DType::F64);
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
         let in_place = own_type && !streaming && is_small && checked.lifted.grouped(width).are_groups_contiguous();
-        Self { tile_elements, n_workers, width, summing, second_terms, in_place, streaming }
+        Self { tile_elements, n_workers, width, summing, second_terms, in_place, streaming, forced_streaming }
     }
 }
 
@@ -311,11 +327,16 @@ pub(super) fn select<T: Float, I: Index>(
     let way = Way::new(kernel, checked, &limits);
     let far = match kernel {
         Kernel::ScatterPlanes | Kernel::ScatterSweep => {
-            let fits = geometry.input_len().saturating_mul(limits.width) <= limits.tile_elements;
             // Indices outside their windows may meet.
             let summing = if limits.summing == Summing::Few { Summing::Few } else { Summing::All };
-            let kernel = if fits { Kernel::ScatterPlanes } else { Kernel::ScatterBuckets };
-            Way { summing, ..Way::new(kernel, checked, &limits) }
+            let planes = Way { summing, ..Way::new(Kernel::ScatterPlanes, checked, &limits) };
+            let n_sums = geometry.input_len().saturating_mul(limits.width);
+            let is_light = planes.bytes::<T, I>(geometry, 1).0 <= FAR_BYTES && n_sums <= i32::MAX as usize;
+            if n_sums <= limits.tile_elements || (limits.occupies_workers(geometry) && is_light) {
+                planes
+            } else {
+                Way::new(Kernel::ScatterBuckets, checked, &limits)
+            }
         }
         _ => way,
     };
@@ -329,9 +350,6 @@ pub(super) fn select<T: Float, I: Index>(
         n_workers,
         bytes_per_worker: bytes.max(far_bytes),
         shared_bytes: shared_bytes.max(far_shared_bytes),
-        // Small planes leave the processor while others are worked on: waiting for their lines costs nothing, and streams
-        // of a few lines at a time are slow.
-        streaming: options.streaming.unwrap_or(kernel != Kernel::ScatterPlanes && limits.streaming),
         bad_indices: options.bad_indices,
     })
 }
