@@ -287,6 +287,9 @@ impl Summed for bf16 {
     }
     #[inline(always)]
     fn narrow(wide: &[f32], row: &mut [Self]) {
+        if simd::narrow_bf16(wide, row) {
+            return;
+        }
         for (value, wide) in row.iter_mut().zip(wide) {
             let bits = wide.to_bits();
             // Ties go to the even neighbour: add half of the dropped place, less one when the kept part is even.
@@ -344,27 +347,44 @@ indices!(
 mod tests {
     use super::*;
 
-    /// Every 16-bit pattern, and its neighbours in `f32` on both sides of each rounding boundary.
-    fn f32_near_bf16() -> impl Iterator<Item = f32> {
-        (0..=u32::from(u16::MAX)).flat_map(|upper| {
-            [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff].map(|lower| f32::from_bits(upper << 16 | lower))
-        })
+    /// Every 16-bit pattern with its neighbours in `f32`, by `bits` of the lower half that is rounded away.
+    fn f32_near(bits: u32) -> Vec<f32> {
+        let half = 1 << (bits - 1);
+        let lower = [0, 1, half - 1, half, half + 1, 2 * half - 1];
+        (0..1u32 << (32 - bits))
+            .flat_map(|upper| lower.map(|lower| f32::from_bits(upper << bits | lower)))
+            .collect()
+    }
+
+    /// Rows of each length go by other ways.
+    fn rows_agree<T: Summed<Acc = f32>>(wide: &[f32], narrow_one: fn(f32) -> T, widen_one: fn(T) -> f32) {
+        for len in [5, 13, 16, 21, 32, 75, 1024] {
+            for wide in wide.chunks(len) {
+                let mut row = vec![T::default(); wide.len()];
+                T::narrow(wide, &mut row);
+                for (&wide, &got) in wide.iter().zip(&row) {
+                    let want = narrow_one(wide);
+                    let bits = [got, want].map(|value| widen_one(value).to_bits());
+                    assert_eq!(bits[0], bits[1], "narrowing {wide:?} ({:#x}) of {len}", wide.to_bits());
+                }
+                let mut back = vec![0.0; row.len()];
+                T::widen(&row, &mut back);
+                for (&value, wide) in row.iter().zip(back) {
+                    assert_eq!(wide.to_bits(), widen_one(value).to_bits(), "widening to {wide:?} of {len}");
+                }
+            }
+        }
     }
 
     #[test]
     fn bf16_rows_agree_with_half() {
-        let wide: Vec<f32> = f32_near_bf16().collect();
-        let mut row = vec![bf16::ZERO; wide.len()];
-        <bf16 as Summed>::narrow(&wide, &mut row);
-        for (&wide, &got) in wide.iter().zip(&row) {
-            let want = bf16::from_f32(wide);
-            assert_eq!(got.to_bits(), want.to_bits(), "narrowing {wide:?} ({:#x})", wide.to_bits());
-        }
-        let mut back = vec![0.0; row.len()];
-        <bf16 as Summed>::widen(&row, &mut back);
-        for (&value, &wide) in row.iter().zip(&back) {
-            assert_eq!(wide.to_bits(), u32::from(value.to_bits()) << 16);
-        }
+        rows_agree(&f32_near(16), bf16::from_f32, bf16::to_f32);
+    }
+
+    #[test]
+    fn f16_rows_agree_with_half() {
+        // Thirteen bits are rounded away of normal numbers, and the boundaries of the others are among these.
+        rows_agree(&f32_near(13), f16::from_f32, f16::to_f32);
     }
 
     #[test]
