@@ -4,7 +4,7 @@
 //! grad_input[n, c, i] = Σ { grad_output[n, c, o] : indices[n, c, o] = i },   o ascending, from +0.0
 //! ```
 //!
-//! For as many groups as fit the first-level cache together:
+//! For as many groups as fit the first-level cache together, or one that fits the second-level cache:
 //!
 //! 1. clear their sums;
 //! 2. add each output, in ascending order, where its index points; small planes in turns with others (see
@@ -34,7 +34,7 @@ use crate::geometry::Geometry;
 use crate::tensor::raw::Tile;
 
 /// The sums that are formed at a time, unless one group has more. What they become leaves the processor while the next
-/// are formed, so they should be few; for more than these it would wait.
+/// are formed, so they should be few; for a batch of more than these it would wait.
 const BATCH: usize = 1536;
 
 /// The same of sums of 16 bits.

@@ -59,12 +59,12 @@ impl Kernel {
     /// Whether this kernel can, and should, compute the problem with these limits.
     fn accepts(self, geometry: &Geometry, limits: &Limits) -> bool {
         match self {
-            // Whole planes need a plane that fits the cache well, and a plane for every worker.
+            // Whole planes need a plane that a worker can hold, and as many as keep all workers busy to the end.
             Kernel::ScatterPlanes => {
                 let plane_elements = geometry.input_len().saturating_mul(limits.width);
-                let few = limits.summing == Summing::Few;
-                let most = if few { limits.most_sums() } else { limits.few_sums() };
-                plane_elements <= most && limits.occupies_workers(geometry)
+                let is_small = plane_elements <= limits.few_sums();
+                let rounds = if is_small || limits.summing == Summing::Few { 1 } else { ROUNDS };
+                plane_elements <= limits.most_sums() && limits.occupies_workers(geometry, rounds)
             }
             Kernel::ScatterSweep => SweepShape::accepts(geometry),
             _ => true,
@@ -129,11 +129,8 @@ impl Way {
             Kernel::ScatterSweep if limits.summing == Summing::Few => Summing::All,
             _ => limits.summing,
         };
-        // Small planes leave the processor while others are worked on: waiting for their lines costs nothing, and streams
-        // of a few lines at a time are slow.
-        let streaming = limits.forced_streaming.unwrap_or(kernel != Kernel::ScatterPlanes && limits.streaming);
-        let groups_at_hand = !streaming && checked.lifted.grouped(width).are_groups_contiguous();
-        Self { kernel, partition, width, sweep, summing, streaming, groups_at_hand }
+        let groups_at_hand = !limits.streaming && checked.lifted.grouped(width).are_groups_contiguous();
+        Self { kernel, partition, width, sweep, summing, streaming: limits.streaming, groups_at_hand }
     }
 
     /// How planes are scattered to as a whole.
@@ -201,7 +198,12 @@ const FAR_BYTES: usize = 1 << 20;
 /// Inputs to each output from which on rounding only the sums with terms is faster than rounding all.
 const SPARSE: usize = 64;
 
+/// Planes for each worker from which on even large ones are shared out as wholes: so many that it matters little which worker
+/// has one more.
+const ROUNDS: usize = 4;
+
 /// What a plan may use.
+#[derive(Clone, Copy)]
 struct Limits {
     /// The accumulators that stay close to a worker.
     tile_elements: usize,
@@ -214,24 +216,23 @@ struct Limits {
     second_terms: bool,
     /// Whether the output can hold them.
     in_place: bool,
-    /// Whether outputs are written past the cache, unless they leave it in passing; and whether a caller said so.
+    /// Whether outputs are written past the cache.
     streaming: bool,
-    forced_streaming: Option<bool>,
 }
 
-/// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, and outputs
-/// that are pushed out by an input of which they are a small part.
-fn leaves_the_cache(direction: Direction, checked: &Checked) -> bool {
+/// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger; one that is
+/// nearly as large, and shares it with what is read, if it is copied there in any case, as its sums are not `in_output`;
+/// and outputs that are pushed out by an input of which they are a small part.
+fn leaves_the_cache(direction: Direction, checked: &Checked, in_output: bool) -> bool {
     let Checked { geometry, dtype, index_dtype, has_indices, .. } = checked;
     let bytes = |len: usize, element: usize| len.saturating_mul(geometry.n_planes()).saturating_mul(element);
-    let input = bytes(geometry.input_len(), dtype.size());
+    let index = if *has_indices { index_dtype.size() } else { 0 };
+    let (input, outputs) =
+        (bytes(geometry.input_len(), dtype.size()), bytes(geometry.output_len(), dtype.size() + index));
+    let (all, cache) = (input.saturating_add(outputs), last_level_cache_bytes());
     match direction {
-        Direction::Gradient => input > last_level_cache_bytes(),
-        Direction::Forward => {
-            let index = if *has_indices { index_dtype.size() } else { 0 };
-            let outputs = bytes(geometry.output_len(), dtype.size() + index);
-            input.saturating_add(outputs) >= last_level_cache_bytes().saturating_mul(2)
-        }
+        Direction::Gradient => input > cache || (!in_output && input >= cache / 4 * 3 && all > cache),
+        Direction::Forward => all >= cache.saturating_mul(2),
     }
 }
 
@@ -241,9 +242,15 @@ impl Limits {
         (self.tile_elements / 4).max(1)
     }
 
-    /// Whether there is a group of planes for each worker.
-    fn occupies_workers(&self, geometry: &Geometry) -> bool {
-        self.n_workers <= (geometry.n * geometry.c.div_ceil(self.width)).max(1)
+    /// The same with ordinary stores.
+    fn without_streaming(self) -> Self {
+        Self { streaming: false, ..self }
+    }
+
+    /// Whether there are as many groups of planes as `rounds` for each worker.
+    fn occupies_workers(&self, geometry: &Geometry, rounds: usize) -> bool {
+        let rounds = if self.n_workers == 1 { 1 } else { rounds };
+        self.n_workers.saturating_mul(rounds) <= (geometry.n * geometry.c.div_ceil(self.width)).max(1)
     }
 
     /// The accumulators that a worker holds at all.
@@ -288,14 +295,13 @@ impl Limits {
             DType::F16 | DType::BF16 if is_sparse => Summing::Few,
             _ => Summing::All,
         };
-        let forced_streaming = options.streaming;
-        let streaming = forced_streaming.unwrap_or_else(|| leaves_the_cache(spec.direction, checked));
         let second_terms = summing == Summing::Few && SweepShape::takes_second_terms(geometry, width);
         let own_type = summing == Summing::Once || second_terms || matches!(checked.dtype, DType::F32 | DType::F64);
+        let streaming = options.streaming.unwrap_or_else(|| leaves_the_cache(spec.direction, checked, own_type));
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
         let in_place = own_type && !streaming && is_small && checked.lifted.grouped(width).are_groups_contiguous();
-        Self { tile_elements, n_workers, width, summing, second_terms, in_place, streaming, forced_streaming }
+        Self { tile_elements, n_workers, width, summing, second_terms, in_place, streaming }
     }
 }
 
@@ -331,9 +337,17 @@ pub(super) fn select<T: Float, I: Index>(
             let summing = if limits.summing == Summing::Few { Summing::Few } else { Summing::All };
             let planes = Way { summing, ..Way::new(Kernel::ScatterPlanes, checked, &limits) };
             let n_sums = geometry.input_len().saturating_mul(limits.width);
-            let is_light = planes.bytes::<T, I>(geometry, 1).0 <= FAR_BYTES && n_sums <= i32::MAX as usize;
-            if n_sums <= limits.tile_elements || (limits.occupies_workers(geometry) && is_light) {
+            let in_output =
+                Way { summing, ..Way::new(Kernel::ScatterPlanes, checked, &limits.without_streaming()) };
+            let is_light = |way: &Way| way.bytes::<T, I>(geometry, 1).0 <= FAR_BYTES && n_sums <= i32::MAX as usize;
+            if n_sums <= limits.tile_elements {
                 planes
+            } else if !limits.occupies_workers(geometry, 1) {
+                Way::new(Kernel::ScatterBuckets, checked, &limits)
+            } else if is_light(&planes) {
+                planes
+            } else if is_light(&in_output) {
+                in_output
             } else {
                 Way::new(Kernel::ScatterBuckets, checked, &limits)
             }
