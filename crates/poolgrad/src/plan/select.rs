@@ -220,19 +220,25 @@ struct Limits {
     streaming: bool,
 }
 
-/// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger; one that is
-/// nearly as large, and shares it with what is read, if it is copied there in any case, as its sums are not `in_output`;
-/// and outputs that are pushed out by an input of which they are a small part.
-fn leaves_the_cache(direction: Direction, checked: &Checked, in_output: bool) -> bool {
+/// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, or nearly as
+/// large and shares the cache with what is read; and outputs that are pushed out by an input of which they are a small part.
+///
+/// If the sums of a gradient are formed `in_output`, streaming costs a copy: it pays where at least half would be pushed
+/// out, and not for groups of channels, whose sums are held in smaller pieces.
+fn leaves_the_cache(direction: Direction, checked: &Checked, (in_output, width): (bool, usize)) -> bool {
     let Checked { geometry, dtype, index_dtype, has_indices, .. } = checked;
     let bytes = |len: usize, element: usize| len.saturating_mul(geometry.n_planes()).saturating_mul(element);
     let index = if *has_indices { index_dtype.size() } else { 0 };
     let (input, outputs) =
         (bytes(geometry.input_len(), dtype.size()), bytes(geometry.output_len(), dtype.size() + index));
     let (all, cache) = (input.saturating_add(outputs), last_level_cache_bytes());
+    let pushed_out = all >= cache.saturating_mul(2);
     match direction {
-        Direction::Gradient => input > cache || (!in_output && input >= cache / 4 * 3 && all > cache),
-        Direction::Forward => all >= cache.saturating_mul(2),
+        Direction::Gradient if input > cache => true,
+        Direction::Gradient => {
+            input >= cache / 4 * 3 && if in_output { pushed_out && width == 1 } else { all > cache }
+        }
+        Direction::Forward => pushed_out,
     }
 }
 
@@ -297,7 +303,8 @@ impl Limits {
         };
         let second_terms = summing == Summing::Few && SweepShape::takes_second_terms(geometry, width);
         let own_type = summing == Summing::Once || second_terms || matches!(checked.dtype, DType::F32 | DType::F64);
-        let streaming = options.streaming.unwrap_or_else(|| leaves_the_cache(spec.direction, checked, own_type));
+        let streaming =
+            options.streaming.unwrap_or_else(|| leaves_the_cache(spec.direction, checked, (own_type, width)));
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
         let in_place = own_type && !streaming && is_small && checked.lifted.grouped(width).are_groups_contiguous();
