@@ -229,9 +229,9 @@ fn leaves_the_cache(direction: Direction, checked: &Checked, (in_output, width):
     let Checked { geometry, dtype, index_dtype, has_indices, .. } = checked;
     let bytes = |len: usize, element: usize| len.saturating_mul(geometry.n_planes()).saturating_mul(element);
     let index = if *has_indices { index_dtype.size() } else { 0 };
-    let (input, outputs) =
-        (bytes(geometry.input_len(), dtype.size()), bytes(geometry.output_len(), dtype.size() + index));
-    let (all, cache) = (input.saturating_add(outputs), last_level_cache_bytes());
+    let input = bytes(geometry.input_len(), dtype.size());
+    let all = input.saturating_add(bytes(geometry.output_len(), dtype.size() + index));
+    let cache = last_level_cache_bytes();
     let pushed_out = all >= cache.saturating_mul(2);
     match direction {
         Direction::Gradient if input > cache => true,
@@ -246,11 +246,6 @@ impl Limits {
     /// The accumulators that are cleared, added to and written out in quick succession, so that they should be close.
     fn few_sums(&self) -> usize {
         (self.tile_elements / 4).max(1)
-    }
-
-    /// The same with ordinary stores.
-    fn without_streaming(self) -> Self {
-        Self { streaming: false, ..self }
     }
 
     /// Whether there are as many groups of planes as `rounds` for each worker.
@@ -319,6 +314,22 @@ pub(super) fn kernels(spec: &Spec, checked: &Checked, options: &PlanOptions) -> 
     accepting.filter(|kernel| kernel.accepts(&checked.geometry, &limits)).collect()
 }
 
+/// The way to take when indices turn out to point outside their windows.
+fn far_way<T: Float, I: Index>(checked: &Checked, limits: &Limits) -> Way {
+    let geometry = &checked.geometry;
+    // Such indices may meet.
+    let summing = if limits.summing == Summing::Few { Summing::Few } else { Summing::All };
+    let n_sums = geometry.input_len().saturating_mul(limits.width);
+    let takes = |way: &Way| {
+        let is_light = way.bytes::<T, I>(geometry, 1).0 <= FAR_BYTES && n_sums <= i32::MAX as usize;
+        n_sums <= limits.tile_elements || (limits.occupies_workers(geometry, 1) && is_light)
+    };
+    let planes = |limits: &Limits| Way { summing, ..Way::new(Kernel::ScatterPlanes, checked, limits) };
+    // Without streaming, an output that can hold the sums does.
+    let ways = [planes(limits), planes(&Limits { streaming: false, ..*limits })];
+    ways.into_iter().find(takes).unwrap_or_else(|| Way::new(Kernel::ScatterBuckets, checked, limits))
+}
+
 /// Chooses the kernel and how it runs, for values of type `T` and indices of type `I`.
 pub(super) fn select<T: Float, I: Index>(
     spec: &Spec,
@@ -339,26 +350,7 @@ pub(super) fn select<T: Float, I: Index>(
     let geometry = &checked.geometry;
     let way = Way::new(kernel, checked, &limits);
     let far = match kernel {
-        Kernel::ScatterPlanes | Kernel::ScatterSweep => {
-            // Indices outside their windows may meet.
-            let summing = if limits.summing == Summing::Few { Summing::Few } else { Summing::All };
-            let planes = Way { summing, ..Way::new(Kernel::ScatterPlanes, checked, &limits) };
-            let n_sums = geometry.input_len().saturating_mul(limits.width);
-            let in_output =
-                Way { summing, ..Way::new(Kernel::ScatterPlanes, checked, &limits.without_streaming()) };
-            let is_light = |way: &Way| way.bytes::<T, I>(geometry, 1).0 <= FAR_BYTES && n_sums <= i32::MAX as usize;
-            if n_sums <= limits.tile_elements {
-                planes
-            } else if !limits.occupies_workers(geometry, 1) {
-                Way::new(Kernel::ScatterBuckets, checked, &limits)
-            } else if is_light(&planes) {
-                planes
-            } else if is_light(&in_output) {
-                in_output
-            } else {
-                Way::new(Kernel::ScatterBuckets, checked, &limits)
-            }
-        }
+        Kernel::ScatterPlanes | Kernel::ScatterSweep => far_way::<T, I>(checked, &limits),
         _ => way,
     };
     let n_workers = limits.n_workers.min(way.partition.n_tiles().max(far.partition.n_tiles())).max(1);
