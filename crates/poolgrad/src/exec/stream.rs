@@ -1,6 +1,6 @@
 //! Writing rows past the cache, and reading ahead: the unsafe room of write-out.
 //!
-//! An output that is larger than the last-level cache, or is written beside an input that is, is not read again before it
+//! An output that is larger than the last-level cache, or is pushed out of it by what is read, is not read again before it
 //! has left the cache. An ordinary store would first fetch each line from memory, to fill the part that is not written; a
 //! non-temporal store of a whole line does not, and so moves half the bytes. Below the cache's size it would only take the
 //! output away from whoever reads it next. On architectures without such stores rows are copied, and nothing is asked for

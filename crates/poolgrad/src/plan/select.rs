@@ -203,7 +203,6 @@ const SPARSE: usize = 64;
 const ROUNDS: usize = 4;
 
 /// What a plan may use.
-#[derive(Clone, Copy)]
 struct Limits {
     /// The accumulators that stay close to a worker.
     tile_elements: usize,
