@@ -3,6 +3,7 @@
 //! Kernels see only accumulator rows (`f32`, or `f64` for `f64` tensors). A row of a narrower type is widened
 //! on the way in and narrowed once, to nearest even, on the way out.
 
+mod key;
 mod once;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+pub(crate) use self::key::{Code, Key, all_unique};
 use self::once::Once;
 use crate::simd;
 
@@ -122,12 +124,8 @@ pub(crate) trait Accumulator:
     + std::ops::Mul<Output = Self>
     + std::ops::Div<Output = Self>
 {
-    /// The smallest number.
-    const LEAST: Self;
     /// The nearest value to a count of elements.
     fn from_count(count: u64) -> Self;
-    /// Whether this is not a number.
-    fn is_nan(self) -> bool;
 }
 
 /// An element that can be added up.
@@ -150,6 +148,14 @@ pub(crate) trait Summed: Element {
 pub(crate) trait Float: Summed<Acc: Accumulator> {
     /// The same element where sums have at most one term.
     type Once: Summed;
+    /// What elements are compared by.
+    type Key: Key;
+    /// `row` itself where its elements are their own keys.
+    fn as_keys(row: &[Self]) -> Option<&[Self::Key]>;
+    /// Writes the key of each of `row` into `keys`; returns whether any is not a number. Both have the same length.
+    fn put_keys(row: &[Self], keys: &mut [Self::Key]) -> bool;
+    /// Writes an element for each of `keys` into `row`: the only one, or one of several. Both have the same length.
+    fn put_values(keys: &[Self::Key], row: &mut [Self]);
 }
 
 /// An element that indices can have.
@@ -199,18 +205,10 @@ macro_rules! accumulators {
             }
         }
         impl Accumulator for $type {
-            const LEAST: Self = <$type>::NEG_INFINITY;
             #[inline(always)]
             fn from_count(count: u64) -> Self {
                 count as $type
             }
-            #[inline(always)]
-            fn is_nan(self) -> bool {
-                self != self
-            }
-        }
-        impl Float for $type {
-            type Once = $type;
         }
         impl Summed for $type {
             type Acc = $type;
@@ -239,10 +237,6 @@ macro_rules! accumulators {
 }
 accumulators!(f32, f64);
 
-impl Float for f16 {
-    type Once = Once<f16>;
-}
-
 impl Summed for f16 {
     type Acc = f32;
     #[inline(always)]
@@ -269,10 +263,6 @@ impl Summed for f16 {
     fn from_wide(_: &[f32]) -> Option<&[Self]> {
         None
     }
-}
-
-impl Float for bf16 {
-    type Once = Once<bf16>;
 }
 
 impl Summed for bf16 {

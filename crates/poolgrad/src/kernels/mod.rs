@@ -22,9 +22,12 @@ mod widen;
 mod windows;
 mod windows_across;
 mod windows_best;
+mod windows_block;
+mod windows_codes;
 mod windows_found;
 mod windows_input;
 mod windows_max;
+mod windows_results;
 
 pub(crate) use buckets::Buckets;
 pub(crate) use mean::Mean;

@@ -6,8 +6,8 @@ use super::rows::ROW;
 use crate::exec::{Scratch, booked};
 use crate::geometry::{AxisWindows, FixedTaps, Geometry, Window};
 
-/// Elements that vectors are whole numbers of: where there is room behind a row, its last vector is a whole one, too.
-pub(super) const LANES: usize = 16;
+/// The most columns of a row that are read at once, counting channels.
+pub(super) const LONGEST: usize = 8 * ROW;
 
 /// The windows along W, looked up where computing them would take divisions for every output of every row.
 pub(super) struct Columns<'s> {
@@ -44,6 +44,18 @@ impl<'s> Columns<'s> {
         self.taps
     }
 
+    /// The most columns that a window covers, or one more.
+    #[inline(always)]
+    pub(super) fn most_covered(&self) -> usize {
+        self.axis.most_covered(1)
+    }
+
+    /// The first and the last columns of the windows of `outputs`, if they were looked up.
+    #[inline(always)]
+    pub(super) fn table(&self, outputs: Range<usize>) -> Option<(&[u32], &[u32])> {
+        self.table.map(|(first, last)| (&first[outputs.clone()], &last[outputs]))
+    }
+
     /// The window of output `o`.
     #[inline(always)]
     pub(super) fn window(&self, o: usize) -> Window {
@@ -55,9 +67,29 @@ impl<'s> Columns<'s> {
         }
     }
 
+    /// The first of `outputs`, as many as fit, and the columns from where their windows start to where they end: at most
+    /// `longest`, or a window that is wider than that.
+    #[inline(always)]
+    pub(super) fn fitting(&self, outputs: Range<usize>, longest: usize) -> (Range<usize>, Range<usize>) {
+        let first = self.cover(outputs.start).start;
+        let fits = |ow: usize| self.cover(ow).end <= first + longest;
+        let mut end = outputs.start + 1;
+        // Ends of windows ascend, so the last output that fits is found by halving steps; mostly all of them do.
+        let mut step = outputs.end - end;
+        while step > 0 {
+            if fits(end + step - 1) {
+                end += step;
+                step = step.min(outputs.end - end);
+            } else {
+                step /= 2;
+            }
+        }
+        (outputs.start..end, first..self.cover(end - 1).end)
+    }
+
     /// The columns from where window `o` starts to where it ends, padding left out.
     #[inline(always)]
-    fn cover(&self, o: usize) -> Range<usize> {
+    pub(super) fn cover(&self, o: usize) -> Range<usize> {
         match self.table {
             Some((first, last)) => first[o] as usize..last[o] as usize + 1,
             None => self.axis.cover(o),
@@ -93,102 +125,17 @@ pub(super) fn output_rows(
     longest: usize,
     mut visit: impl FnMut(&OutputRow),
 ) {
-    for row in OutputRows::new(geometry, flat, longest) {
-        visit(&row);
-    }
-}
-
-/// The rows that a range of flat output offsets falls into, in pieces of up to `longest`.
-pub(super) struct OutputRows<'g> {
-    geometry: &'g Geometry,
-    longest: usize,
-    /// What is left of the range, and the place of its first output.
-    flat: Range<usize>,
-    place: [usize; 3],
-    /// The window along D.
-    d: Window,
-}
-
-impl<'g> OutputRows<'g> {
-    #[inline(always)]
-    pub(super) fn new(geometry: &'g Geometry, flat: Range<usize>, longest: usize) -> Self {
-        let [_, n_h, n_w] = geometry.output();
-        let row = flat.start / n_w;
-        let place = [row / n_h, row % n_h, flat.start % n_w];
-        Self { geometry, longest, flat, place, d: geometry.axes[0].window(place[0]) }
-    }
-
-    #[inline(always)]
-    pub(super) fn is_done(&self) -> bool {
-        self.flat.is_empty()
-    }
-
-    /// How many whole rows, none of them in pieces, come next.
-    #[inline(always)]
-    pub(super) fn n_whole(&self) -> usize {
-        let n_w = self.geometry.output()[2];
-        if self.place[2] > 0 || n_w > self.longest { 0 } else { self.flat.len() / n_w }
-    }
-}
-
-impl Iterator for OutputRows<'_> {
-    type Item = OutputRow;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<OutputRow> {
-        if self.flat.is_empty() {
-            return None;
+    let [_, n_h, n_w] = geometry.output();
+    let (mut row, mut start) = (flat.start / n_w, flat.start % n_w);
+    let mut left = flat.len();
+    while left > 0 {
+        let [d, h] = [(0, row / n_h), (1, row % n_h)].map(|(axis, o)| geometry.axes[axis].window(o));
+        let len = (n_w - start).min(left).min(longest);
+        visit(&OutputRow { d, h, w: start..start + len });
+        (left, start) = (left - len, start + len);
+        if start == n_w {
+            (row, start) = (row + 1, 0);
         }
-        let [n_d, n_h, n_w] = self.geometry.output();
-        let [d, h, w] = &mut self.place;
-        let len = (n_w - *w).min(self.flat.len()).min(self.longest);
-        let row = OutputRow { d: self.d, h: self.geometry.axes[1].window(*h), w: *w..*w + len };
-        self.flat.start += len;
-        *w += len;
-        if *w == n_w {
-            (*h, *w) = (*h + 1, 0);
-        }
-        if *h == n_h {
-            (*d, *h) = (*d + 1, 0);
-            if *d < n_d {
-                self.d = self.geometry.axes[0].window(*d);
-            }
-        }
-        Some(row)
-    }
-}
-
-/// The rows of a window, walked without a multiplication for each.
-pub(super) struct InputRows {
-    /// The offset of the next, and how far it is to those behind it along H and, from the last along H, along D.
-    flat: usize,
-    step: usize,
-    jump: usize,
-    /// How many are left of the window, and of those along H how many there are and are left.
-    left: u64,
-    n_h: usize,
-    left_h: usize,
-}
-
-impl InputRows {
-    /// Which tap along H comes next.
-    #[inline(always)]
-    pub(super) fn tap(&self) -> usize {
-        self.n_h - self.left_h
-    }
-}
-
-impl Iterator for InputRows {
-    type Item = usize;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<usize> {
-        self.left = self.left.checked_sub(1)?;
-        let flat = self.flat;
-        let is_last = self.left_h == 1;
-        self.flat = flat.wrapping_add(if is_last { self.jump } else { self.step });
-        self.left_h = if is_last { self.n_h } else { self.left_h - 1 };
-        Some(flat)
     }
 }
 
@@ -198,40 +145,13 @@ impl OutputRow {
         self.d.count as u64 * self.h.count as u64
     }
 
-    /// The flat offsets at which the rows of the window begin in the input, in ascending order, from row number `start`
-    /// on.
-    #[inline(always)]
-    pub(super) fn input_rows(&self, geometry: &Geometry, start: u64) -> InputRows {
-        let [_, n_h, n_w] = geometry.input();
-        let n_taps = self.h.count;
-        let tap = if start == 0 { 0 } else { (start % n_taps as u64) as usize };
-        let step = self.h.step.wrapping_mul(n_w);
-        let depth = self.d.step.wrapping_mul(n_h).wrapping_mul(n_w);
-        InputRows {
-            flat: self.input_row(geometry, start),
-            step,
-            jump: depth.wrapping_sub((n_taps - 1).wrapping_mul(step)),
-            left: self.n_rows() - start,
-            n_h: n_taps,
-            left_h: n_taps - tap,
-        }
-    }
-
     /// The flat offset at which row number `row` of the window begins in the input.
     #[inline(always)]
     pub(super) fn input_row(&self, geometry: &Geometry, row: u64) -> usize {
         let [_, n_h, n_w] = geometry.input();
-        // Mostly it is the first or the last that is asked for, and a division takes longer than all the rest.
-        let (d, h) = match row {
-            0 => (self.d.first, self.h.first),
-            _ if row + 1 == self.n_rows() => (self.d.last(), self.h.last()),
-            _ => {
-                let per_depth = self.h.count as u64;
-                let (d, h) = ((row / per_depth) as usize, (row % per_depth) as usize);
-                (self.d.first + d * self.d.step, self.h.first + h * self.h.step)
-            }
-        };
-        (d * n_h + h) * n_w
+        let per_depth = self.h.count as u64;
+        let (d, h) = ((row / per_depth) as usize, (row % per_depth) as usize);
+        ((self.d.first + d * self.d.step) * n_h + self.h.first + h * self.h.step) * n_w
     }
 
     /// Calls `visit(outputs, span)` for sets of outputs and the input columns that their windows see, at most
@@ -243,29 +163,68 @@ impl OutputRow {
         longest: usize,
         mut visit: impl FnMut(Range<usize>, Range<usize>),
     ) {
-        let mut ow = self.w.start;
-        while ow < self.w.end {
-            let first = axis.cover(ow).start;
-            let fits = |ow: usize| axis.cover(ow).end <= first + longest;
-            let mut end = ow + 1;
-            // Ends of windows ascend, so the last output that fits is found by halving steps; mostly all of them do.
-            let mut step = self.w.end - end;
-            while step > 0 {
-                if fits(end + step - 1) {
-                    end += step;
-                    step = step.min(self.w.end - end);
-                } else {
-                    step /= 2;
+        for_each_cover(
+            axis,
+            self.w.clone(),
+            longest,
+            #[inline(always)]
+            |outputs, cover| {
+                for span in parts(cover, longest) {
+                    visit(outputs.clone(), span);
                 }
-            }
-            let last = axis.cover(end - 1).end - 1;
-            let mut start = first;
-            while start <= last {
-                let span = start..(last + 1).min(start + longest);
-                visit(ow..end, span.clone());
-                start = span.end;
-            }
-            ow = end;
-        }
+            },
+        );
+    }
+}
+
+/// Calls `visit(outputs, cover)` for sets of outputs and the input columns from where their windows begin to where they
+/// end: at most `longest`, or a window that is wider than that.
+#[inline(always)]
+fn for_each_cover(
+    axis: &Columns<'_>,
+    mut outputs: Range<usize>,
+    longest: usize,
+    mut visit: impl FnMut(Range<usize>, Range<usize>),
+) {
+    while !outputs.is_empty() {
+        let (some, cover) = axis.fitting(outputs.clone(), longest);
+        outputs.start = some.end;
+        visit(some, cover);
+    }
+}
+
+/// Parts of `range`, of up to `longest`.
+#[inline(always)]
+pub(super) fn parts(range: Range<usize>, longest: usize) -> impl Iterator<Item = Range<usize>> {
+    range.clone().step_by(longest).map(move |start| start..range.end.min(start + longest))
+}
+
+/// Outputs of a plane: those at some positions along each axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct OutputBox {
+    pub(super) d: Range<usize>,
+    pub(super) h: Range<usize>,
+    pub(super) w: Range<usize>,
+}
+
+/// Calls `visit` for the boxes that a range of flat output offsets consists of, in ascending order: parts of rows, whole rows
+/// of one depth, whole depths.
+#[inline(always)]
+pub(super) fn output_boxes(output: [usize; 3], flat: Range<usize>, mut visit: impl FnMut(&OutputBox)) {
+    let [_, n_h, n_w] = output;
+    let (mut start, end) = (flat.start, flat.end);
+    while start < end {
+        let (row, w) = (start / n_w, start % n_w);
+        let (d, h) = (row / n_h, row % n_h);
+        let n_rows = (end - start) / n_w;
+        let part = if w > 0 || n_rows == 0 {
+            OutputBox { d: d..d + 1, h: h..h + 1, w: w..n_w.min(w + end - start) }
+        } else if h > 0 || n_rows < n_h {
+            OutputBox { d: d..d + 1, h: h..n_h.min(h + n_rows), w: 0..n_w }
+        } else {
+            OutputBox { d: d..d + n_rows / n_h, h: 0..n_h, w: 0..n_w }
+        };
+        start += part.d.len() * part.h.len() * part.w.len();
+        visit(&part);
     }
 }

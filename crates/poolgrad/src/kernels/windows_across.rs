@@ -1,39 +1,40 @@
-//! Along rows of columns: the best element of each window of columns, for single planes.
+//! Along rows of columns: the best element of each window of columns.
 //!
 //! The better of two elements does not depend on how often either was looked at, so windows are put together from
 //! overlapping halves: from the best of every `r` neighbouring taps follows the best of every `2r`, for all columns
 //! at once, and two or three of the last such results make any window. So a row of windows of `k` taps takes about
 //! `log2(k / 3)` passes over the row, none of which depends on where windows begin, and then up to three elements for each
-//! output. This compares numbers only: where there is a NaN, windows are walked tap by tap.
+//! output. This compares numbers only: where others are found, windows are walked tap by tap.
 //!
-//! Rows of outputs are collected, so that passes are long even where rows are short.
+//! The rows of several rows of outputs lie one behind the other, so that passes are long even where rows are short.
 
 use std::ops::Range;
 
 use fearless_simd::Simd;
 
-use super::rows::ROW;
-use super::windows::{Columns, LANES};
-use super::windows_best::{Best, NOWHERE, beats, better};
-use super::windows_found::Found;
-use crate::dtype::{Accumulator, Index};
+use super::windows::{Columns, LONGEST};
+use super::windows_best::{Best, beats, better};
+use super::windows_found::{Found, FoundRows, Shifts};
+use super::windows_input::{LINE, lanes};
+use crate::dtype::{Code, Index, Key};
 use crate::exec::Scratch;
 use crate::geometry::Window;
 
-/// The most columns of a strip, those in the padding included.
-const MOST: usize = 2 * ROW;
+/// The most elements of the rows that are worked on together.
+pub(super) const COLUMNS: usize = 8 << 10;
 
-/// The most columns of several rows together: enough to make passes long, few enough to stay in the first-level cache.
-const ENOUGH: usize = ROW / 2;
+/// The most elements of a row, padding included.
+const LONGEST_STRIP: usize = LONGEST + LONGEST / 2;
 
 /// The columns that a row of outputs sees, and what is to be done with them.
+#[derive(Clone, Debug)]
 pub(super) struct Strip {
     pub(super) outputs: Range<usize>,
     /// The columns that lie in the input.
     pub(super) span: Range<usize>,
     /// The columns of padding in front, and the number of all columns.
-    before: usize,
-    len: usize,
+    pub(super) before: usize,
+    pub(super) len: usize,
     /// The taps that passes take together, and the columns from one to the next.
     count: usize,
     step: usize,
@@ -44,17 +45,23 @@ pub(super) struct Strip {
 impl Strip {
     /// For the windows of several `outputs`, which all lie in `span`, unless their padding takes too many columns.
     #[inline(always)]
-    fn of_all(axis: &Columns<'_>, outputs: &Range<usize>, span: &Range<usize>) -> Option<Self> {
+    pub(super) fn of_all(
+        axis: &Columns<'_>,
+        outputs: &Range<usize>,
+        span: &Range<usize>,
+        width: usize,
+    ) -> Option<Self> {
         let Some(taps) = axis.taps() else {
-            // The first window is as narrow as any, and none is twice as wide.
-            let count = 1 << axis.window(0).count.ilog2();
+            // The first window is as narrow as any, and none is twice as wide. Up to three columns of channels need no passes.
+            let is_narrow = width > 1 && axis.most_covered() <= 3;
+            let count = if is_narrow { 1 } else { 1 << axis.window(0).count.ilog2() };
             let (outputs, span) = (outputs.clone(), span.clone());
             return Some(Self { outputs, len: span.len(), span, before: 0, count, step: 1, stride: None });
         };
         let strides = (outputs.len() - 1).saturating_mul(taps.stride as usize);
         let len = strides.saturating_add((taps.dilation * (taps.kernel_size - 1) + 1) as usize);
         let start = outputs.start as i64 * taps.stride - taps.padding;
-        (len <= MOST).then(|| Self {
+        (len <= LONGEST_STRIP / width).then(|| Self {
             outputs: outputs.clone(),
             span: span.clone(),
             before: (span.start as i64 - start) as usize,
@@ -67,7 +74,7 @@ impl Strip {
 
     /// For what lies in `span` of the window of output `ow`, if there is anything.
     #[inline(always)]
-    fn of_one(axis: &Columns<'_>, ow: usize, span: &Range<usize>) -> Option<Self> {
+    pub(super) fn of_one(axis: &Columns<'_>, ow: usize, span: &Range<usize>) -> Option<Self> {
         let Window { first, count, step } = axis.window(ow);
         let taps_before = |column: usize| column.saturating_sub(first).div_ceil(step).min(count);
         let (skipped, end) = (taps_before(span.start), taps_before(span.end));
@@ -84,182 +91,238 @@ impl Strip {
         if self.stride.is_some() { self.count.div_ceil(3).next_power_of_two() } else { self.count }
     }
 
-    /// Whether all of the windows lies in it.
+    /// The column that the window of output `ow` begins at, and its taps.
     #[inline(always)]
-    pub(super) fn has_all(&self, axis: &Columns<'_>) -> bool {
-        let Range { start, end } = self.outputs;
-        self.span.start <= axis.window(start).first && axis.window(end - 1).last() < self.span.end
-    }
-
-    /// Calls `visit` for strips of `outputs`, in which is all that their windows see of `span`: one of all, or one each.
-    #[inline(always)]
-    pub(super) fn for_each(
-        axis: &Columns<'_>,
-        (outputs, span): (&Range<usize>, &Range<usize>),
-        mut visit: impl FnMut(&Self),
-    ) {
-        let all = if outputs.len() > 1 { Self::of_all(axis, outputs, span) } else { None };
-        let n_strips = if all.is_some() { 1 } else { outputs.len() };
-        for i in 0..n_strips {
-            let one = if all.is_some() { None } else { Self::of_one(axis, outputs.start + i, span) };
-            if let Some(strip) = all.as_ref().or(one.as_ref()) {
-                visit(strip);
-            }
+    fn window(&self, ow: usize, axis: &Columns<'_>) -> (usize, usize) {
+        match self.stride {
+            Some(stride) => ((ow - self.outputs.start) * stride, self.count),
+            None => (axis.window(ow).first - self.span.start, axis.window(ow).count),
         }
     }
 }
 
-/// Makes of each column the better number of two.
+/// Makes of each column the better number of two, of which the second lies `further` on.
 #[inline(always)]
-fn put_better<A: Accumulator>(
-    (to, to_places): (&mut [A], &mut [u32]),
-    (values, places): (&[A], &[u32]),
-    (others, other_places): (&[A], &[u32]),
+fn put_better<K: Key>(
+    (to, to_codes): (&mut [K], &mut [K::Code]),
+    (keys, codes): (&[K], &[K::Code]),
+    (others, other_codes, further): (&[K], &[K::Code], K::Code),
 ) {
     let n = to.len();
-    let (to_places, values, places) = (&mut to_places[..n], &values[..n], &places[..n]);
-    let (others, other_places) = (&others[..n], &other_places[..n]);
+    let (to_codes, keys, codes) = (&mut to_codes[..n], &keys[..n], &codes[..n]);
+    let (others, other_codes) = (&others[..n], &other_codes[..n]);
     for i in 0..n {
-        (to[i], to_places[i]) = better((values[i], places[i]), (others[i], other_places[i]));
+        (to[i], to_codes[i]) = better((keys[i], codes[i]), (others[i], other_codes[i].plus(further)));
     }
+}
+
+/// The rows of columns of some rows of outputs.
+pub(super) struct RowsOfColumns {
+    pub(super) n_rows: usize,
+    /// The elements from one to the next, and the channels.
+    pub(super) pitch: usize,
+    pub(super) width: usize,
 }
 
 /// Two sets of rows of columns: in one is the best of so many taps from each column on, in the other will be that of
 /// more.
-pub(super) struct Across<'s, A> {
-    from: Best<'s, A>,
-    to: Best<'s, A>,
-    /// Whether there is a NaN among the columns.
-    has_nan: bool,
+pub(super) struct Across<'s, K: Key> {
+    pub(super) from: Best<'s, K>,
+    to: Best<'s, K>,
+    /// Whether some of the elements are not numbers.
+    pub(super) has_nan: bool,
 }
 
-impl<'s, A: Accumulator> Across<'s, A> {
-    /// Passes and outputs, which are up to eight columns apart, come in whole vectors, and so go beyond the end.
-    const LEN: usize = MOST + 2 * LANES + 8 * (LANES + 1);
+impl<'s, K: Key> Across<'s, K> {
+    /// Passes and outputs come in whole vectors, and so go beyond the end.
+    const LEN: usize = LONGEST_STRIP + 8 * (LINE + 1);
 
     pub(super) const fn bytes() -> usize {
-        2 * Best::<A>::bytes(Self::LEN)
+        2 * Best::<K>::bytes(Self::LEN)
     }
 
     pub(super) fn new(scratch: &mut Scratch<'s>) -> Self {
         Self { from: Best::new(Self::LEN, scratch), to: Best::new(Self::LEN, scratch), has_nan: false }
     }
 
-    /// Both, for columns without padding and for whatever else.
-    #[inline(always)]
-    pub(super) fn both(&mut self) -> (&mut Best<'s, A>, &mut Best<'s, A>) {
-        (&mut self.from, &mut self.to)
-    }
-
-    /// The rows of a strip that there is room for.
-    #[inline(always)]
-    pub(super) fn most_rows(strip: &Strip) -> usize {
-        (ENOUGH / strip.len).max(1)
-    }
-
-    /// Makes row `row` of a strip: `fill` does so with its columns that lie in the input, and may go beyond them by part
-    /// of a vector; and returns whether there is a NaN among them.
-    #[inline(always)]
-    pub(super) fn put_row(&mut self, strip: &Strip, row: usize, fill: impl FnOnce(Best<'_, A>) -> bool) {
-        let start = row * strip.len;
-        let (first, end) = (start + strip.before, start + strip.before + strip.span.len());
-        self.clear(start, first);
-        self.has_nan |= fill(self.from.part(first..end + LANES));
-        self.clear(end, start + strip.len);
-    }
-
-    /// Puts nothing from `start` to `end`, and possibly beyond by part of a vector.
-    #[inline(always)]
-    fn clear(&mut self, mut start: usize, end: usize) {
-        while start < end {
-            self.from.values[start..start + LANES].copy_from_slice(&[A::LEAST; LANES]);
-            self.from.places[start..start + LANES].copy_from_slice(&[NOWHERE; LANES]);
-            start += LANES;
-        }
-    }
-
-    /// Finds the best of the windows of so many rows of a strip.
-    #[inline(always)]
+    /// Finds the best of the windows of a strip for each row.
+    #[inline(never)]
     pub(super) fn find<S: Simd, I: Index>(
         &mut self,
         simd: S,
-        strip: &Strip,
-        n_rows: usize,
+        (strip, rows): (&Strip, &RowsOfColumns),
         axis: &Columns<'_>,
-        mut found: Found<'_, A, I>,
+        found: &mut FoundRows<'_, K, I>,
     ) {
         if self.has_nan {
-            self.has_nan = false;
-            return self.find_slowly(strip, n_rows, axis, &mut found);
+            for row in 0..rows.n_rows {
+                self.find_slowly((strip, rows), row, axis, &mut found.row(row));
+            }
+            return;
         }
+        let width = rows.width;
         let together = strip.together();
         let mut count = 1;
         while count < together {
-            self.pass(simd, count * strip.step, n_rows * strip.len - (count - 1) * strip.step);
+            let len = rows.n_rows * rows.pitch - (count - 1) * strip.step * width;
+            self.pass(simd, count * strip.step, width, len);
             count *= 2;
         }
         let n = strip.outputs.len();
-        let shifts = [0, together.min(strip.count - together) * strip.step, (strip.count - together) * strip.step];
-        for row in 0..n_rows {
-            let at = row * strip.len;
-            let columns = (&self.from.values[at..], &self.from.places[at..]);
-            let outputs = row * n..(row + 1) * n;
-            let Some(stride) = strip.stride else {
-                for (o, ow) in outputs.zip(strip.outputs.clone()) {
-                    let window = axis.window(ow);
-                    let left = window.first - strip.span.start;
-                    let right = left + window.count - together;
-                    let best = better((columns.0[left], columns.1[left]), (columns.0[right], columns.1[right]));
-                    found.put(o, best.0, best.1);
+        let shifts = |taps: usize| {
+            let of = |tap: usize| (tap * strip.step * width, K::Code::new(tap * strip.step));
+            [of(0), of(together.min(taps - together)), of(taps - together)]
+        };
+        let n_shifts = strip.count.div_ceil(together);
+        let regular = shifts(strip.count);
+        // Each a function of its own, for which the compiler knows how far elements are apart.
+        macro_rules! put_best {
+            ($($m:literal $s:literal),*; $($channels_m:literal),*) => {
+                match (n_shifts, strip.stride) {
+                    $(($m, Some($s)) if width == 1 && !found.goes_on => simd.vectorize(
+                        #[inline(always)]
+                        || self.put_rows::<I, $m, $s>((n, rows), found, regular),
+                    ),)*
+                    $(($channels_m, Some(stride)) if width > 1 && !found.goes_on => simd.vectorize(
+                        #[inline(always)]
+                        || self.put_channels::<I, $channels_m>((n, rows), stride, found, regular),
+                    ),)*
+                    _ => self.put_each(simd, (strip, rows), axis, found, shifts),
                 }
-                continue;
             };
-            macro_rules! put_best {
-                ($($m:literal $s:literal),*) => {
-                    match (strip.count.div_ceil(together), stride) {
-                        $(($m, $s) if !found.goes_on => simd.vectorize(
-                            #[inline(always)]
-                            || found.put_best::<$m, $s>((outputs.start, n), columns, shifts),
-                        ),)*
-                        _ => found.put_best_each(outputs, stride, columns, shifts),
-                    }
-                };
-            }
-            put_best!(2 1, 3 1, 2 2, 3 2, 2 4, 2 8);
+        }
+        put_best!(2 1, 3 1, 2 2, 3 2, 2 4, 2 8; 1, 2, 3);
+    }
+
+    /// Puts the best of `M` columns for each of `n` outputs of some rows, which are `S` columns apart and of one channel.
+    #[inline(always)]
+    fn put_rows<I: Index, const M: usize, const S: usize>(
+        &self,
+        (n, rows): (usize, &RowsOfColumns),
+        found: &mut FoundRows<'_, K, I>,
+        shifts: Shifts<K::Code>,
+    ) {
+        for row in 0..rows.n_rows {
+            let at = row * rows.pitch;
+            let columns = (&self.from.keys[at..], &self.from.codes[at..]);
+            found.row(row).put_best::<M, S>((n, S), columns, shifts);
         }
     }
 
-    /// [`Across::find`] where there are NaNs, tap by tap.
+    /// As [`Across::put_rows`], of several channels and any number of columns apart.
+    #[inline(always)]
+    fn put_channels<I: Index, const M: usize>(
+        &self,
+        (n, rows): (usize, &RowsOfColumns),
+        stride: usize,
+        found: &mut FoundRows<'_, K, I>,
+        shifts: Shifts<K::Code>,
+    ) {
+        let width = rows.width;
+        for row in 0..rows.n_rows {
+            let mut found = found.row(row);
+            for i in 0..n {
+                let at = row * rows.pitch + i * stride * width;
+                let columns = (&self.from.keys[at..], &self.from.codes[at..]);
+                found.channels(i * width, i * stride).put_best::<M, 1>((width, 0), columns, shifts);
+            }
+        }
+    }
+
+    /// Puts the best of each window by itself, of columns that `shifts` tells by its taps.
+    #[inline(always)]
+    fn put_each<S: Simd, I: Index>(
+        &mut self,
+        simd: S,
+        (strip, rows): (&Strip, &RowsOfColumns),
+        axis: &Columns<'_>,
+        found: &mut FoundRows<'_, K, I>,
+        shifts: impl Fn(usize) -> Shifts<K::Code>,
+    ) {
+        let width = rows.width;
+        for row in 0..rows.n_rows {
+            let at = row * rows.pitch;
+            let mut found = found.row(row);
+            if let (None, 1, false) = (strip.stride, width, found.goes_on)
+                && let Some(table) = axis.table(strip.outputs.clone())
+            {
+                self.find_pairs(simd, at, strip, table, &mut found);
+                continue;
+            }
+            for (i, ow) in strip.outputs.clone().enumerate() {
+                let (column, count) = strip.window(ow, axis);
+                let at = at + column * width;
+                let columns = (&self.from.keys[at..], &self.from.codes[at..]);
+                found.put_channels(simd, (i, column), width, columns, shifts(count));
+            }
+        }
+    }
+
+    /// [`Across::find`] for a row, which begins at `at`, of windows that begin and end at columns of a table: of each, two
+    /// results of passes are put aside, to choose from them for all windows at once.
+    #[inline(always)]
+    fn find_pairs<S: Simd, I: Index>(
+        &mut self,
+        simd: S,
+        at: usize,
+        strip: &Strip,
+        (first, last): (&[u32], &[u32]),
+        found: &mut Found<'_, K, I>,
+    ) {
+        let n = first.len();
+        let (a, b) = self.to.keys.split_at_mut(n);
+        let (a_codes, b_codes) = self.to.codes.split_at_mut(n);
+        let start = strip.span.start;
+        let columns =
+            first.iter().zip(last).zip(a.iter_mut().zip(&mut *a_codes).zip(b.iter_mut().zip(&mut *b_codes)));
+        for ((&first, &last), ((a, a_code), (b, b_code))) in columns {
+            let (left, right) = (first as usize, last as usize + 1 - strip.count);
+            let column =
+                |column: usize| (self.from.keys[at + column - start], self.from.codes[at + column - start]);
+            (*a, *a_code) = column(left);
+            (*b, *b_code) = column(right);
+            *b_code = b_code.plus(K::Code::new(right - left));
+        }
+        simd.vectorize(
+            #[inline(always)]
+            || found.put_pairs((a, a_codes), (b, b_codes), first, start as u32),
+        );
+    }
+
+    /// [`Across::find`] where some elements are not numbers, tap by tap.
     #[cold]
     #[inline(never)]
-    fn find_slowly<I: Index>(&self, strip: &Strip, n_rows: usize, axis: &Columns<'_>, found: &mut Found<'_, A, I>) {
-        let n = strip.outputs.len();
-        for row in 0..n_rows {
-            for (i, ow) in strip.outputs.clone().enumerate() {
-                let (first, count) = match strip.stride {
-                    Some(stride) => (i * stride, strip.count),
-                    None => (axis.window(ow).first - strip.span.start, axis.window(ow).count),
-                };
+    fn find_slowly<I: Index>(
+        &self,
+        (strip, rows): (&Strip, &RowsOfColumns),
+        row: usize,
+        axis: &Columns<'_>,
+        found: &mut Found<'_, K, I>,
+    ) {
+        for (i, ow) in strip.outputs.clone().enumerate() {
+            let (first, count) = strip.window(ow, axis);
+            for c in 0..rows.width {
                 let column = |tap: usize| {
-                    let at = row * strip.len + first + tap * strip.step;
-                    (self.from.values[at], self.from.places[at])
+                    let at = row * rows.pitch + (first + tap * strip.step) * rows.width + c;
+                    (self.from.keys[at], self.from.codes[at].plus(K::Code::new(tap * strip.step)))
                 };
                 let best = (1..count).fold(column(0), |best, tap| {
-                    let (value, place) = column(tap);
-                    if beats(value, best.0, place > best.1) { (value, place) } else { best }
+                    let (key, code) = column(tap);
+                    if beats(key, best.0, code > best.1) { (key, code) } else { best }
                 });
-                found.put(row * n + i, best.0, best.1);
+                found.put(i * rows.width + c, first, best);
             }
         }
     }
 
-    /// Makes of each of `len` columns the better of what it has and what the column `shift` further on has.
+    /// Makes of each of `len` elements the better of what it has and what is `shift` columns further on.
     #[inline(always)]
-    fn pass<S: Simd>(&mut self, simd: S, shift: usize, len: usize) {
-        let len = (len - shift).next_multiple_of(LANES);
-        let columns = (&self.from.values[..len], &self.from.places[..len]);
-        let others = (&self.from.values[shift..shift + len], &self.from.places[shift..shift + len]);
-        let to = (&mut self.to.values[..len], &mut self.to.places[..len]);
+    fn pass<S: Simd>(&mut self, simd: S, shift: usize, width: usize, len: usize) {
+        let further = shift * width;
+        let len = (len - further).next_multiple_of(lanes::<K>());
+        let columns = (&self.from.keys[..len], &self.from.codes[..len]);
+        let others = (&self.from.keys[further..][..len], &self.from.codes[further..][..len], K::Code::new(shift));
+        let to = (&mut self.to.keys[..len], &mut self.to.codes[..len]);
         simd.vectorize(
             #[inline(always)]
             || put_better(to, columns, others),

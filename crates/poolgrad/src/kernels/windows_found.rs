@@ -1,127 +1,189 @@
 //! Where the best of windows go.
 
-use std::ops::Range;
+use fearless_simd::Simd;
 
-use super::windows::LANES;
-use super::windows_best::{Best, beats, better};
-use crate::dtype::{Accumulator, Index};
+use super::windows_best::{beats, better};
+use super::windows_codes::Offsets;
+use crate::dtype::{Code, Index, Key};
 
-/// Where the best of windows go: values, places, and what is to be added to a place.
-pub(super) struct Found<'o, A, I> {
-    pub(super) values: &'o mut [A],
+/// The best of rows of outputs, one behind the other.
+pub(super) struct FoundRows<'o, K, I> {
+    pub(super) keys: &'o mut [K],
     pub(super) places: &'o mut [I],
-    pub(super) origin: usize,
+    /// The elements of a row.
+    pub(super) row_len: usize,
+    /// Of each row, the place of column 0, which may be one of padding; and what codes add to it.
+    pub(super) origins: &'o [usize],
+    pub(super) offsets: Offsets,
     /// Whether parts of the windows have been here before.
     pub(super) goes_on: bool,
 }
 
-impl<A: Accumulator, I: Index> Found<'_, A, I> {
-    /// Puts one element, unless what is there already is better.
+impl<K, I> FoundRows<'_, K, I> {
     #[inline(always)]
-    pub(super) fn put(&mut self, o: usize, value: A, place: u32) {
-        let place = self.origin + place as usize;
-        if !self.goes_on || beats(value, self.values[o], place > self.places[o].offset()) {
-            self.values[o] = value;
-            self.places[o] = I::from_offset(place);
+    pub(super) fn row(&mut self, row: usize) -> Found<'_, K, I> {
+        Found {
+            keys: &mut self.keys[row * self.row_len..],
+            places: &mut self.places[row * self.row_len..],
+            origin: self.origins[row],
+            offsets: self.offsets,
+            goes_on: self.goes_on,
         }
-    }
-
-    /// Puts as many elements as there are places for, one at each.
-    #[inline(always)]
-    pub(super) fn put_each(&mut self, (values, places): (&[A], &[u32])) {
-        let n = self.values.len();
-        let (values, places) = (&values[..n], &places[..n]);
-        if self.goes_on {
-            for o in 0..n {
-                self.put(o, values[o], places[o]);
-            }
-            return;
-        }
-        self.values.copy_from_slice(values);
-        for (place, &new) in self.places.iter_mut().zip(places) {
-            *place = I::from_offset(self.origin + new as usize);
-        }
-    }
-
-    /// Puts the best of three columns, which begin at `shifts`, for each of `outputs`, `stride` columns apart.
-    ///
-    /// There is no NaN among the columns.
-    #[inline(always)]
-    pub(super) fn put_best_each(
-        &mut self,
-        outputs: Range<usize>,
-        stride: usize,
-        (values, places): (&[A], &[u32]),
-        shifts: [usize; 3],
-    ) {
-        for (i, o) in outputs.enumerate() {
-            let [a, b, c] = shifts.map(|shift| (values[i * stride + shift], places[i * stride + shift]));
-            let best = better(better(a, b), c);
-            self.put(o, best.0, best.1);
-        }
-    }
-
-    /// As [`Found::put_best_each`], of the first `M` columns and `S` columns apart, for `n` outputs from `o` on or a few more.
-    ///
-    /// Nothing that counts is where they go.
-    #[inline(always)]
-    pub(super) fn put_best<const M: usize, const S: usize>(
-        &mut self,
-        (o, n): (usize, usize),
-        columns: (&[A], &[u32]),
-        shifts: [usize; 3],
-    ) {
-        // Whole vectors, and one more because a compiler leaves that to a loop of single ones where `S` leaves gaps. What is
-        // behind the last output comes later.
-        let n = n.next_multiple_of(LANES) + 1;
-        let (to, to_places) = (&mut self.values[o..o + n], &mut self.places[o..o + n]);
-        put_best_strided::<A, I, M, S>(to, to_places, columns, shifts.map(|shift| (shift, 0)), self.origin);
-    }
-
-    /// Puts the best of `M` columns, `step` columns apart, for each of `width` channels.
-    ///
-    /// In `columns`, the places are those of the first column, and there is no NaN.
-    #[inline(always)]
-    pub(super) fn put_best_columns<const M: usize>(
-        &mut self,
-        columns: &Best<'_, A>,
-        (first, step): (usize, usize),
-        width: usize,
-    ) {
-        let column = |m: usize| first + m * step;
-        let of = |m: usize| (column(m) * width, column(m) as u32);
-        let shifts = [of(0), of(M.min(2) - 1), of(M - 1)];
-        let (to, to_places) = (&mut self.values[..width], &mut self.places[..width]);
-        put_best_strided::<A, I, M, 1>(to, to_places, (columns.values, columns.places), shifts, self.origin);
     }
 }
 
-/// Puts the best of `M` elements for each of `to`, at multiples of `S` from where each begins. With that comes what is to be
-/// added to its places.
+/// The best of a row of outputs: their keys and their places, `width` channels of each.
+pub(super) struct Found<'o, K, I> {
+    pub(super) keys: &'o mut [K],
+    pub(super) places: &'o mut [I],
+    /// The place of column 0, which may be one of padding, and what codes add to it.
+    pub(super) origin: usize,
+    pub(super) offsets: Offsets,
+    /// Whether parts of the windows have been here before.
+    pub(super) goes_on: bool,
+}
+
+/// One to three columns to choose from: where they begin, and what is to be added to their codes.
+pub(super) type Shifts<C> = [(usize, C); 3];
+
+impl<K: Key, I: Index> Found<'_, K, I> {
+    /// Puts an element of a window that begins at `column`, unless what is there already is better.
+    #[inline(always)]
+    pub(super) fn put(&mut self, o: usize, column: usize, (key, code): (K, K::Code)) {
+        let place = self.place(column, code);
+        if !self.goes_on || beats(key, self.keys[o], place > self.places[o].offset()) {
+            (self.keys[o], self.places[o]) = (key, I::from_offset(place));
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, column: usize, code: K::Code) -> usize {
+        self.origin.wrapping_add(column).wrapping_add(self.offsets.of(code) as usize)
+    }
+
+    /// The channels of an output, from element `at` on, whose window begins at `column`.
+    #[inline(always)]
+    pub(super) fn channels(&mut self, at: usize, column: usize) -> Found<'_, K, I> {
+        Found {
+            keys: &mut self.keys[at..],
+            places: &mut self.places[at..],
+            origin: self.origin.wrapping_add(column),
+            ..*self
+        }
+    }
+
+    /// Puts the best of three columns, for each of `width` channels of output `o`, whose window begins at `column`.
+    #[inline(always)]
+    pub(super) fn put_channels<S: Simd>(
+        &mut self,
+        simd: S,
+        (o, column): (usize, usize),
+        width: usize,
+        (keys, codes): (&[K], &[K::Code]),
+        shifts: Shifts<K::Code>,
+    ) {
+        let at = o * width;
+        if width == 1 || self.goes_on {
+            for c in 0..width {
+                let [a, b, d] = shifts.map(|(shift, code)| (keys[shift + c], codes[shift + c].plus(code)));
+                self.put(at + c, column, better(better(a, b), d));
+            }
+            return;
+        }
+        let mut found = self.channels(at, column);
+        let columns = (keys, codes);
+        simd.vectorize(
+            #[inline(always)]
+            || {
+                if shifts[1].0 == shifts[2].0 {
+                    found.put_best::<2, 1>((width, 0), columns, shifts);
+                } else {
+                    found.put_best::<3, 1>((width, 0), columns, shifts);
+                }
+            },
+        );
+    }
+
+    /// Puts the better of two for each output of one channel, whose windows begin at `columns`, counted from `start`.
+    ///
+    /// It is the first part of their windows.
+    #[inline(always)]
+    pub(super) fn put_pairs(&mut self, a: (&[K], &[K::Code]), b: (&[K], &[K::Code]), columns: &[u32], start: u32) {
+        let n = columns.len();
+        put_pairs_of(&mut self.keys[..n], &mut self.places[..n], a, b, columns, self.origin, start, self.offsets);
+    }
+
+    /// Puts the best of `M` columns for each of `n` outputs of one channel, or of the channels of an output, and for a few more:
+    /// `S` elements apart, and `step` columns.
+    ///
+    /// Nothing that counts is where they go, and it is the first part of their windows.
+    #[inline(always)]
+    pub(super) fn put_best<const M: usize, const S: usize>(
+        &mut self,
+        (n, step): (usize, usize),
+        (keys, codes): (&[K], &[K::Code]),
+        shifts: Shifts<K::Code>,
+    ) {
+        // Whole vectors, and one more because a compiler leaves that to a loop of single ones where `S` leaves gaps. What is
+        // behind the last output comes later.
+        let n = n.next_multiple_of(16) + usize::from(S > 1);
+        let (to, places) = (&mut self.keys[..n], &mut self.places[..n]);
+        put_best_of::<K, I, M, S>(to, places, keys, codes, shifts, (self.origin, step), self.offsets);
+    }
+}
+
+/// What [`Found::put_best`] does, with memory by names of its own: so the compiler knows it to be apart.
 #[inline(always)]
-fn put_best_strided<A: Accumulator, I: Index, const M: usize, const S: usize>(
-    to: &mut [A],
-    to_places: &mut [I],
-    (values, places): (&[A], &[u32]),
-    shifts: [(usize, u32); 3],
-    origin: usize,
+fn put_best_of<K: Key, I: Index, const M: usize, const S: usize>(
+    to: &mut [K],
+    places: &mut [I],
+    keys: &[K],
+    codes: &[K::Code],
+    shifts: Shifts<K::Code>,
+    (origin, step): (usize, usize),
+    offsets: Offsets,
 ) {
     let n = to.len();
-    let to_places = &mut to_places[..n];
+    let places = &mut places[..n];
     let of = |m: usize| {
-        let (shift, further) = shifts[m];
+        let (shift, code) = shifts[m];
         let columns = shift..shift + n * S;
-        (&values[columns.clone()].as_chunks::<S>().0[..n], &places[columns].as_chunks::<S>().0[..n], further)
+        (&keys[columns.clone()].as_chunks::<S>().0[..n], &codes[columns].as_chunks::<S>().0[..n], code)
     };
     let (a, b, c) = (of(0), of(M.min(2) - 1), of(M - 1));
     for i in 0..n {
-        let mut best = (a.0[i][0], a.1[i][0].wrapping_add(a.2));
+        let mut best = (a.0[i][0], a.1[i][0].plus(a.2));
         if M > 1 {
-            best = better(best, (b.0[i][0], b.1[i][0].wrapping_add(b.2)));
+            best = better(best, (b.0[i][0], b.1[i][0].plus(b.2)));
         }
         if M > 2 {
-            best = better(best, (c.0[i][0], c.1[i][0].wrapping_add(c.2)));
+            best = better(best, (c.0[i][0], c.1[i][0].plus(c.2)));
         }
-        (to[i], to_places[i]) = (best.0, I::from_offset(origin + best.1 as usize));
+        let column = (i * step) as u32;
+        let place = origin.wrapping_add(column.wrapping_add(offsets.of(best.1)) as usize);
+        (to[i], places[i]) = (best.0, I::from_offset(place));
+    }
+}
+
+/// What [`Found::put_pairs`] does, with memory by names of its own.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "memory by names of its own")]
+fn put_pairs_of<K: Key, I: Index>(
+    to: &mut [K],
+    places: &mut [I],
+    (keys, codes): (&[K], &[K::Code]),
+    (others, other_codes): (&[K], &[K::Code]),
+    columns: &[u32],
+    origin: usize,
+    start: u32,
+    offsets: Offsets,
+) {
+    let n = to.len();
+    let (places, columns) = (&mut places[..n], &columns[..n]);
+    let (keys, codes, others, other_codes) = (&keys[..n], &codes[..n], &others[..n], &other_codes[..n]);
+    for i in 0..n {
+        let best = better((keys[i], codes[i]), (others[i], other_codes[i]));
+        let place = origin.wrapping_add(columns[i].wrapping_sub(start).wrapping_add(offsets.of(best.1)) as usize);
+        (to[i], places[i]) = (best.0, I::from_offset(place));
     }
 }

@@ -1,65 +1,153 @@
-//! Reading the rows of windows.
+//! Reading the input of windows: rows of keys.
 
-use super::rows::RowBuffers;
-use super::windows::LANES;
-use crate::dtype::Float;
-use crate::exec::stream::{LINE, fetch_ahead};
+use std::ops::Range;
+
+use fearless_simd::Simd;
+
+use super::windows::LONGEST;
+use crate::dtype::{Float, Key};
+use crate::exec::{Scratch, booked};
 use crate::tensor::raw::{Row, Source};
 
-/// A group of the input, to be read row by row.
+/// The keys that rows are made of in a buffer.
+pub(super) const SLAB: usize = 24 << 10;
+
+/// The most elements of a vector: where there is room behind a row, its last vector is a whole one, too.
+pub(super) const LINE: usize = 64;
+
+/// The elements of type `K` that rows are whole numbers of.
+pub(super) const fn lanes<K>() -> usize {
+    LINE / size_of::<K>()
+}
+
+/// Some columns of neighbouring rows, of one depth or of several.
+pub(super) struct Slab<'k, K> {
+    /// From the first column of the first row on.
+    pub(super) keys: &'k [K],
+    /// The elements from one row to the next, and from one depth to the next.
+    pub(super) pitch: usize,
+    pub(super) depth_pitch: usize,
+    /// Whether some elements are not numbers, as far as is known.
+    pub(super) has_nan: bool,
+    /// Whether memory is to be asked for what comes next.
+    pub(super) is_far: bool,
+}
+
+/// Memory for keys that the input does not have as they are.
+pub(super) struct SlabBuffers<'s, T: Float> {
+    row: &'s mut [T],
+    keys: &'s mut [T::Key],
+}
+
+impl<'s, T: Float> SlabBuffers<'s, T> {
+    pub(super) fn new(scratch: &mut Scratch<'s>) -> Self {
+        Self { row: scratch.row(LONGEST), keys: scratch.row(SLAB + LINE) }
+    }
+
+    pub(super) const fn bytes() -> usize {
+        booked::<T>(LONGEST) + booked::<T::Key>(SLAB + LINE)
+    }
+}
+
+/// A group of the input.
 pub(super) struct Plane<'k, 'a, T: Float> {
     input: &'k Source<'a, T>,
-    group: usize,
+    pub(super) group: usize,
     /// Its channels.
     pub(super) width: usize,
-    /// All of it, where memory has it in one piece: parts of it are found without divisions.
+    /// The elements of a row.
+    row_len: usize,
+    /// All of it, where memory has it in one piece.
     whole: Option<&'a [T]>,
 }
 
 impl<'k, 'a, T: Float> Plane<'k, 'a, T> {
+    /// A group whose rows have `n_columns`.
     #[inline(always)]
-    pub(super) fn new(input: &'k Source<'a, T>, group: usize) -> Self {
+    pub(super) fn new(input: &'k Source<'a, T>, group: usize, n_columns: usize) -> Self {
         let flat = 0..input.plane_len();
         let whole = match (input.run_len() == flat.end).then(|| input.row(group, flat)) {
             Some(Row::Slice(whole)) => Some(whole),
             _ => None,
         };
-        Self { input, group, width: input.width_of(group), whole }
+        let width = input.width_of(group);
+        Self { input, group, width, row_len: n_columns * width, whole }
     }
 
-    /// The elements of `n_places`; or a few more, which make whole vectors, if they can be read even of the row that
-    /// begins at `last`.
+    /// The elements of the input as keys, if they are their own and memory has them in one piece.
     #[inline(always)]
-    pub(super) fn row_len(&self, n_places: usize, last: usize) -> usize {
-        let len = n_places * self.width;
-        let vectors = len.next_multiple_of(LANES);
-        match self.whole {
-            Some(whole) if last * self.width + vectors <= whole.len() => vectors,
-            _ => len,
-        }
+    fn direct(&self) -> Option<&'a [T::Key]> {
+        self.whole.and_then(T::as_keys)
     }
 
-    /// Asks for the memory of `len` elements of a single plane, `ahead` behind flat offset `flat`.
+    /// Whether rows are read where they lie: then there are no slabs to keep small, but none to be read again either.
     #[inline(always)]
-    pub(super) fn fetch(&self, flat: usize, ahead: usize, len: usize) {
-        if let Some(whole) = self.whole
-            && let Some(element) = whole.get(flat)
-        {
-            for line in (0..len).step_by(LINE / size_of::<T>()) {
-                fetch_ahead(element, ahead + line);
-            }
-        }
+    pub(super) fn is_direct(&self) -> bool {
+        self.direct().is_some()
     }
 
-    /// `len` elements from flat offset `flat` on, widened.
+    /// Some columns of rows where they lie, of depths that are `step` rows apart.
     #[inline(always)]
-    pub(super) fn row<'b>(&self, flat: usize, len: usize, buffers: &'b mut RowBuffers<'_, T>) -> &'b [T::Acc]
+    pub(super) fn rows(&self, rows: Range<usize>, columns: &Range<usize>, step: usize) -> Slab<'a, T::Key> {
+        let start = rows.start * self.row_len + columns.start * self.width;
+        let keys = self.direct().map_or(&[][..], |keys| &keys[start..]);
+        let depth_pitch = step.wrapping_mul(self.row_len);
+        Slab { keys, pitch: self.row_len, depth_pitch, has_nan: false, is_far: self.width == 1 }
+    }
+
+    /// The keys of `columns` of neighbouring `rows` of a depth, which fit into [`SLAB`].
+    #[inline(never)]
+    pub(super) fn slab<'b, S: Simd>(
+        &self,
+        simd: S,
+        rows: Range<usize>,
+        columns: &Range<usize>,
+        buffers: &'b mut SlabBuffers<'_, T>,
+    ) -> Slab<'b, T::Key>
     where
         'a: 'b,
     {
-        buffers.widen(match self.whole {
-            Some(whole) => Row::Slice(&whole[flat * self.width..][..len]),
-            None => self.input.row(self.group, flat..flat + len / self.width),
-        })
+        let len = columns.len() * self.width;
+        let mut has_nan = false;
+        // What whole vectors read beyond the last row should not look as if it were no number.
+        buffers.keys[rows.len() * len..][..LINE].fill(T::Key::LEAST);
+        if let Some(whole) = self.whole {
+            let whole = &whole[rows.start * self.row_len + columns.start * self.width..];
+            let (n, piece) = if len == self.row_len { (1, rows.len() * len) } else { (rows.len(), len) };
+            let keys = &mut *buffers.keys;
+            simd.vectorize(
+                #[inline(always)]
+                || {
+                    for (i, keys) in keys.chunks_exact_mut(piece).take(n).enumerate() {
+                        has_nan |= T::put_keys(&whole[i * self.row_len..][..piece], keys);
+                    }
+                },
+            );
+        } else {
+            for (row, keys) in rows.zip(buffers.keys.chunks_exact_mut(len)) {
+                let flat = row * (self.row_len / self.width) + columns.start;
+                let row = self.input.row(self.group, flat..flat + columns.len()).load(buffers.row);
+                simd.vectorize(
+                    #[inline(always)]
+                    || has_nan |= T::put_keys(row, keys),
+                );
+            }
+        }
+        Slab { keys: buffers.keys, pitch: len, depth_pitch: 0, has_nan, is_far: false }
+    }
+
+    /// The element of channel `c` at `flat` as it is written: if it is not a number, a quiet one.
+    pub(super) fn element(&self, flat: usize, c: usize) -> T {
+        let element = match self.whole {
+            Some(whole) => whole[flat * self.width + c],
+            None => {
+                let mut buffer = [T::default(); super::rows::WIDEST];
+                self.input.row(self.group, flat..flat + 1).load(&mut buffer)[c]
+            }
+        };
+        let (mut wide, mut narrow) = ([T::Acc::default()], [element]);
+        T::widen(&narrow, &mut wide);
+        T::narrow(&wide, &mut narrow);
+        narrow[0]
     }
 }

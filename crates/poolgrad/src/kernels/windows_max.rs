@@ -1,319 +1,323 @@
 //! Max pooling: the largest element of each window, and where it lies.
 //!
-//! For each output row, over the input columns that its windows see:
+//! For some rows of outputs at a time, and depth by depth:
 //!
-//! 1. go down the rows `(d, h)` of the window and keep, for each column, the best element and where it lies
-//!    (`windows_best.rs`);
-//! 2. for each output, take the best of its columns: of a single plane for all outputs at once (`windows_across.rs`), of a
-//!    group of channels for all channels at once (`windows_found.rs`).
+//! 1. read the rows of the input that their windows see, as keys (`windows_input.rs`);
+//! 2. go down the rows of each window and keep, for each column, the best element and where it lies (`windows_best.rs`);
+//!    where windows overlap along D, for each depth, which several windows then share;
+//! 3. take the best of the depths;
+//! 4. for each output, take the best of its columns (`windows_across.rs`).
 //!
 //! What is *best* has to be the same whichever way a window is walked: a NaN beats a number, and of several NaNs the
 //! last in row-major order; otherwise the larger beats the smaller, and of equal elements the first in row-major order.
-//! This is a total order, so columns may come first, and an element may be looked at twice. NaNs are looked for in step 1,
-//! by a sum of each column, and put right afterwards; so both steps compare numbers only, and in step 1, where rows come in
-//! ascending order, the rule is `value > best`.
+//! This is a total order, so columns may come first, and an element may be looked at twice. Where an element lies is kept as
+//! a code that counts from where its window begins (`windows_codes.rs`). Outputs are kept until there are enough of them
+//! to be written: rows may be short.
 //!
-//! Outputs are kept until there are enough of them to be written: rows may be short.
-//!
-//! Traffic per input: one read (more where windows overlap, from the cache); per output: one value and one index.
+//! Traffic per input: one read (more where blocks of rows meet, from the cache); per output: one value and one index.
 
 use std::ops::Range;
 
 use fearless_simd::Simd;
 
-use super::rows::{self, ROW, RowBuffers};
-use super::windows::{Columns, LANES, OutputRow, OutputRows};
-use super::windows_across::{Across, Strip};
-use super::windows_best::{Best, PlacedRow};
-use super::windows_found::Found;
-use super::windows_input::Plane;
-use crate::dtype::{Float, Index};
-use crate::exec::{Scratch, TileKernel, booked};
+use super::windows::{Columns, OutputBox, output_boxes, parts};
+use super::windows_across::{Across, RowsOfColumns, Strip};
+use super::windows_best::{Best, Depth, RowsShape, Tap};
+use super::windows_block::{BlockRows, Depths, Limits, MOST_DEPTHS, Piece, Pieces};
+use super::windows_found::FoundRows;
+use super::windows_input::{Plane, Slab, SlabBuffers, lanes};
+use super::windows_results::Results;
+use crate::dtype::{Float, Index, Key};
+use crate::exec::{Scratch, TileKernel};
 use crate::geometry::{Geometry, Window};
 use crate::tensor::raw::{Source, Tile};
-
-/// The rows that step 1 takes at once: all of the commonest windows.
-const AT_ONCE: usize = 9;
-
-/// How many elements ahead memory is asked for: some rows, which a processor does not guess by itself where a window
-/// spans several depths.
-const AHEAD: usize = 512;
-
-/// The most results, with room for whole vectors behind the last.
-const RESULTS: usize = ROW + LANES + 1;
 
 /// The values to pool, and the windows.
 pub(crate) struct WindowsMax<'a, T: Float> {
     input: Source<'a, T>,
     geometry: Geometry,
-    /// The first rows along H of a window that the window before it has seen.
-    seen: usize,
+}
+
+/// What a worker needs.
+struct Work<'s, 't, T: Float, I: Index> {
+    buffers: SlabBuffers<'s, T>,
+    depths: Depths<'s, T::Key>,
+    across: Across<'s, T::Key>,
+    rows: BlockRows,
+    results: Results<'s, 't, T, I>,
 }
 
 impl<'a, T: Float> WindowsMax<'a, T> {
     pub(crate) fn new(input: Source<'a, T>, geometry: Geometry) -> Self {
-        let taps = geometry.axes[1].taps();
-        let seen =
-            taps.map_or(0, |taps| if taps.dilation == 1 { (taps.kernel_size - taps.stride).max(0) } else { 0 });
-        Self { input, geometry, seen: seen as usize }
+        Self { input, geometry }
     }
 
     /// The scratch bytes of one worker.
     pub(crate) fn bytes<I: Index>() -> usize {
         Columns::bytes()
-            + Across::<T::Acc>::bytes()
-            + booked::<T::Acc>(RESULTS)
-            + booked::<I>(RESULTS)
-            + AT_ONCE * RowBuffers::<T>::bytes(ROW)
-            + booked::<T>(ROW)
+            + SlabBuffers::<T>::bytes()
+            + Depths::<T::Key>::bytes()
+            + Across::<T::Key>::bytes()
+            + Results::<T, I>::bytes()
     }
-}
-
-/// The taps of a window that lie in a span, counted from its start, in ascending order.
-#[inline(always)]
-fn taps_in(window: Window, span: &Range<usize>) -> impl Iterator<Item = usize> {
-    let skipped = match span.start.saturating_sub(window.first) {
-        0 => 0,
-        before => before.div_ceil(window.step),
-    };
-    let (start, end) = (span.start, span.end);
-    let taps = (skipped..window.count).map(move |j| window.first + j * window.step);
-    taps.take_while(move |&column| column < end).map(move |column| column - start)
-}
-
-/// The maxima of consecutive outputs, and where they lie.
-struct Results<'s, A, I> {
-    values: &'s mut [A],
-    places: &'s mut [I],
-    /// The flat offset of the first output, and their number.
-    flat: usize,
-    len: usize,
 }
 
 impl<T: Float, I: Index> TileKernel<T, I> for WindowsMax<'_, T> {
     #[inline(always)]
     fn fill<S: Simd>(&self, simd: S, tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let range = tile.range();
-        let (mut output, mut indices) = tile.split();
+        let (output, indices) = tile.split();
         let scratch = &mut scratch;
-        let mut across = Across::new(scratch);
-        let mut results =
-            Results { values: scratch.row(RESULTS), places: scratch.row::<I>(RESULTS), flat: 0, len: 0 };
-        let mut buffers: [_; AT_ONCE] = std::array::from_fn(|_| RowBuffers::new(scratch, ROW));
-        let staging = rows::staging(scratch);
+        let mut work = Work {
+            buffers: SlabBuffers::new(scratch),
+            depths: Depths::new(scratch),
+            across: Across::new(scratch),
+            rows: BlockRows::new(),
+            results: Results::new(output, indices, scratch),
+        };
+        let mut pieces = Pieces::new();
         let axis = &Columns::new(self.geometry.axes[2], scratch);
         for group in range.groups {
-            let plane = Plane::new(&self.input, group);
-            let width = plane.width;
-            let most = ROW / width;
-            let mut output_rows = OutputRows::new(&self.geometry, range.flat.clone(), most);
-            (results.flat, results.len) = (range.flat.start, 0);
-            while let Some(row) = output_rows.next() {
-                if width == 1 {
-                    self.rows_of_plane(
-                        simd,
-                        &plane,
-                        (&row, &mut output_rows),
-                        axis,
-                        (&mut across, &mut buffers),
-                        &mut results,
-                    );
-                } else {
-                    self.row_of_group(simd, &plane, &row, axis, (&mut across, &mut buffers), &mut results);
-                }
-                // The next row may be as long as the longest.
-                if results.len + self.geometry.output()[2].min(most) > most || output_rows.is_done() {
-                    let len = results.len * width;
-                    rows::store(&mut output, (group, results.flat), &results.values[..len], staging);
-                    if let Some(indices) = &mut indices {
-                        indices.write(group, results.flat, &results.places[..len]);
+            let plane = Plane::new(&self.input, group, self.geometry.input()[2]);
+            output_boxes(
+                self.geometry.output(),
+                range.flat.clone(),
+                #[inline(always)]
+                |part| {
+                    let limits = Limits::new(plane.width, plane.is_direct());
+                    let mut ow = part.w.start;
+                    while ow < part.w.end {
+                        ow = pieces.set::<T::Key>(&self.geometry, (part, ow), limits, axis);
+                        self.fill_box(simd, &plane, (part, &pieces), axis, &mut work);
                     }
-                    (results.flat, results.len) = (results.flat + results.len, 0);
-                }
-            }
+                },
+            );
+            work.results.store(simd, &plane);
         }
     }
 }
 
 impl<T: Float> WindowsMax<'_, T> {
-    /// The end of the rows of a window that are taken together with number `start`: all others, or none.
+    /// Finds the maxima of pieces of the rows of a box.
     ///
-    /// Places are kept as 32 bits, half of what they could need; in a plane too large for that, each row is taken by
-    /// itself.
+    /// What is read where it lies is read along rows. Of what is not, depth comes after depth, for windows to share them.
     #[inline(always)]
-    fn end_of_rows(&self, row: &OutputRow, start: u64) -> u64 {
-        if self.is_huge() { start + 1 } else { row.n_rows() }
-    }
-
-    #[inline(always)]
-    fn is_huge(&self) -> bool {
-        u32::try_from(self.geometry.input_len()).is_err()
-    }
-
-    /// The outputs of `row` of a single plane, and of further rows that can be worked on together with it.
-    #[inline(always)]
-    fn rows_of_plane<S: Simd, I: Index>(
+    fn fill_box<S: Simd, I: Index>(
         &self,
         simd: S,
         plane: &Plane<'_, '_, T>,
-        (row, more): (&OutputRow, &mut OutputRows<'_>),
+        (part, pieces): (&OutputBox, &Pieces),
         axis: &Columns<'_>,
-        (across, buffers): (&mut Across<'_, T::Acc>, &mut [RowBuffers<'_, T>; AT_ONCE]),
-        results: &mut Results<'_, T::Acc, I>,
+        work: &mut Work<'_, '_, T, I>,
     ) {
-        let row_at = results.len;
-        results.len += row.w.len();
-        row.for_each_span(
-            axis,
-            ROW,
-            #[inline(always)]
-            |outputs: Range<usize>, span: Range<usize>| {
-                Strip::for_each(
-                    axis,
-                    (&outputs, &span),
-                    #[inline(always)]
-                    |strip| {
-                        let at = row_at + strip.outputs.start - row.w.start;
-                        let goes_on = span.start > axis.window(strip.outputs.start).first;
-                        let n_outputs = strip.outputs.len();
-                        let is_whole = n_outputs == self.geometry.output()[2] && strip.has_all(axis);
-                        let n_rows = if is_whole && !self.is_huge() {
-                            Across::<T::Acc>::most_rows(strip).min(1 + more.n_whole()).min((ROW - at) / n_outputs)
-                        } else {
-                            1
-                        };
-                        let mut start = 0;
-                        while start < row.n_rows() {
-                            let origin = if self.is_huge() { row.input_row(&self.geometry, start) } else { 0 };
-                            for i in 0..n_rows {
-                                let next = if i > 0 { more.next() } else { None };
-                                let row = next.as_ref().unwrap_or(row);
-                                let rows = start..self.end_of_rows(row, start);
-                                across.put_row(
-                                    strip,
-                                    i,
-                                    #[inline(always)]
-                                    |columns| {
-                                        self.down(
-                                            simd,
-                                            plane,
-                                            (row, rows),
-                                            (&strip.span, origin, 1),
-                                            columns,
-                                            buffers,
-                                        )
-                                    },
-                                );
-                            }
-                            let found = Found {
-                                values: &mut results.values[at..],
-                                places: &mut results.places[at..],
-                                origin,
-                                goes_on: goes_on || start > 0,
-                            };
-                            across.find(simd, strip, n_rows, axis, found);
-                            start = self.end_of_rows(row, start);
-                        }
-                        results.len += (n_rows - 1) * n_outputs;
-                    },
-                );
-            },
-        );
-    }
-
-    /// The outputs of `row` of a group of several channels.
-    #[inline(always)]
-    fn row_of_group<S: Simd, I: Index>(
-        &self,
-        simd: S,
-        plane: &Plane<'_, '_, T>,
-        row: &OutputRow,
-        axis: &Columns<'_>,
-        (across, buffers): (&mut Across<'_, T::Acc>, &mut [RowBuffers<'_, T>; AT_ONCE]),
-        results: &mut Results<'_, T::Acc, I>,
-    ) {
-        let width = plane.width;
-        let row_at = results.len;
-        results.len += row.w.len();
-        row.for_each_span(
-            axis,
-            ROW / width,
-            #[inline(always)]
-            |outputs: Range<usize>, span: Range<usize>| {
-                let mut start = 0;
-                while start < row.n_rows() {
-                    let end = self.end_of_rows(row, start);
-                    let origin = row.input_row(&self.geometry, start) + span.start;
-                    let (columns, best) = across.both();
-                    let len = columns.values.len();
-                    let rows = (row, start..end);
-                    let has_nan = self.down(simd, plane, rows, (&span, origin, 0), columns.part(0..len), buffers);
-                    for ow in outputs.clone() {
-                        let window = axis.window(ow);
-                        let at = (row_at + ow - row.w.start) * width;
-                        let mut found = Found {
-                            values: &mut results.values[at..at + width],
-                            places: &mut results.places[at..at + width],
-                            origin,
-                            goes_on: start > 0 || span.start > window.first,
-                        };
-                        let is_whole = !found.goes_on && window.last() < span.end;
-                        macro_rules! put_best {
-                            ($($m:literal),*) => {
-                                match window.count {
-                                    $($m if is_whole && !has_nan => simd.vectorize(
-                                        #[inline(always)]
-                                        || {
-                                            let taps = (window.first - span.start, window.step);
-                                            found.put_best_columns::<$m>(columns, taps, width);
-                                        },
-                                    ),)*
-                                    _ => if best.take_columns(columns, taps_in(window, &span), width) {
-                                        found.put_each((best.values, best.places));
-                                    }
-                                }
-                            };
-                        }
-                        put_best!(1, 2, 3);
+        let [axis_d, axis_h, _] = &self.geometry.axes;
+        if plane.is_direct() {
+            let n_rows = pieces.iter().map(|piece| piece.n_rows).max().unwrap_or(1);
+            let n_rows = if pieces.len() > 1 { 1 } else { n_rows };
+            for od in part.d.clone() {
+                for rows in parts(part.h.clone(), n_rows) {
+                    work.rows.set(axis_h, &rows);
+                    for piece in pieces.iter() {
+                        self.fill_block(simd, plane, (piece, &rows), (od, axis_d.window(od)), axis, work);
                     }
-                    start = end;
                 }
-            },
-        );
+            }
+            return;
+        }
+        for piece in pieces.iter() {
+            for rows in parts(part.h.clone(), piece.n_rows) {
+                work.rows.set(axis_h, &rows);
+                work.depths.forget();
+                if let (Some(all), 1..) = (&piece.all, piece.n_kept) {
+                    let padding = 0..all.before * plane.width;
+                    work.depths.best.clear_each(piece.n_kept * rows.len(), piece.pitch, padding);
+                }
+                for od in part.d.clone() {
+                    self.fill_block(simd, plane, (piece, &rows), (od, axis_d.window(od)), axis, work);
+                }
+            }
+        }
     }
 
-    /// Step 1: the best of each column of `span`, of some rows of a window. Places are counted from `origin`, and grow by
-    /// `step` from element to element.
-    #[inline(always)]
-    fn down<S: Simd>(
+    /// Finds the maxima of some rows of a piece, at position `od` along D.
+    #[inline(never)]
+    fn fill_block<S: Simd, I: Index>(
         &self,
         simd: S,
         plane: &Plane<'_, '_, T>,
-        (row, rows): (&OutputRow, Range<u64>),
-        (span, origin, step): (&Range<usize>, usize, u32),
-        mut columns: Best<'_, T::Acc>,
-        buffers: &mut [RowBuffers<'_, T>; AT_ONCE],
-    ) -> bool {
-        let last = row.input_row(&self.geometry, rows.end - 1) + span.start;
-        let len = plane.row_len(span.len(), last);
-        let mut flats = row.input_rows(&self.geometry, rows.start);
-        let mut left = rows.end - rows.start;
-        let (mut are_first, mut has_nan) = (true, false);
-        while left > 0 {
-            let n = left.min(AT_ONCE as u64) as usize;
-            let mut taken: [PlacedRow<'_, T::Acc>; AT_ONCE] = [(0, &[]); AT_ONCE];
-            for (taken, buffers) in taken[..n].iter_mut().zip(&mut *buffers) {
-                let is_new = flats.tap() >= self.seen;
-                let flat = flats.next().unwrap_or(0) + span.start;
-                if is_new && plane.width == 1 {
-                    plane.fetch(flat, AHEAD, len);
-                }
-                *taken = ((flat - origin) as u32, plane.row(flat, len, buffers));
-            }
-            has_nan |= columns.take_rows(simd, &taken[..n], step, are_first);
-            left -= n as u64;
-            are_first = false;
+        (piece, rows): (&Piece, &Range<usize>),
+        (od, d): (usize, Window),
+        axis: &Columns<'_>,
+        work: &mut Work<'_, '_, T, I>,
+    ) {
+        let ([_, n_h, n_w], [_, n_oh, n_ow]) = (self.geometry.input(), self.geometry.output());
+        let width = plane.width;
+        let flat = (od * n_oh + rows.start) * n_ow + piece.outputs.start;
+        // Parts of several rows do not follow what there is.
+        let are_apart = piece.outputs.len() < n_ow && rows.len() > 1;
+        if are_apart {
+            work.results.store(simd, plane);
         }
-        has_nan
+        let at = work.results.room(simd, plane, flat, rows.len() * piece.outputs.len());
+        let mut goes_on = false;
+        for span in parts(piece.cover.clone(), piece.longest) {
+            let one;
+            let strip = match &piece.all {
+                Some(all) => all,
+                None => {
+                    one = Strip::of_one(axis, piece.outputs.start, &span);
+                    let Some(one) = &one else { continue };
+                    one
+                }
+            };
+            for first_d in (0..d.count).step_by(piece.fields.taps[0]) {
+                for first_h in (0..work.rows.most_taps()).step_by(piece.fields.taps[1]) {
+                    let taps = first_d..d.count.min(first_d + piece.fields.taps[0]);
+                    self.fill_columns(simd, plane, (piece, strip), (d, taps, first_h), work);
+                    let Work { rows: block, across, results, .. } = work;
+                    let first_depth = d.first + first_d * d.step;
+                    for (origin, h) in block.origins.iter_mut().zip(&block.windows[..rows.len()]) {
+                        let row = first_depth * n_h + h.first + first_h * h.step;
+                        *origin = (row * n_w + strip.span.start).wrapping_sub(strip.before);
+                    }
+                    let step_d = d.step.wrapping_mul(n_h).wrapping_mul(n_w);
+                    let step_h = block.windows[0].step.wrapping_mul(n_w);
+                    let mut found = FoundRows {
+                        keys: &mut results.keys[at..],
+                        places: &mut results.places[at..],
+                        row_len: piece.outputs.len() * width,
+                        origins: &block.origins,
+                        offsets: piece.fields.offsets([step_d, step_h]),
+                        goes_on,
+                    };
+                    let columns = RowsOfColumns { n_rows: rows.len(), pitch: piece.pitch, width };
+                    across.find(simd, (strip, &columns), axis, &mut found);
+                    goes_on = true;
+                }
+            }
+        }
+        if are_apart {
+            work.results.store_rows(simd, plane, rows.len(), n_ow);
+        }
     }
+
+    /// Steps 1 to 3 for some taps along D, and those along H from some number on.
+    #[inline(always)]
+    fn fill_columns<S: Simd, I: Index>(
+        &self,
+        simd: S,
+        plane: &Plane<'_, '_, T>,
+        (piece, strip): (&Piece, &Strip),
+        (d, taps, first_h): (Window, Range<usize>, usize),
+        work: &mut Work<'_, '_, T, I>,
+    ) {
+        let Work { buffers, depths, across, rows, .. } = work;
+        let Across { from: best, has_nan, .. } = across;
+        let n_h = self.geometry.input()[1];
+        let n_elements = rows.n_rows * piece.pitch;
+        let input = rows.taps(first_h, piece.fields.taps[1]);
+        let slab_rows = |depth: usize| depth * n_h + input.start..depth * n_h + input.end;
+        let put = |best: &mut Best<'_, T::Key>, slab: &Slab<'_, T::Key>, taps: Range<usize>| {
+            let columns = (piece, strip, plane.width);
+            put_rows(simd, columns, rows, (slab, input.start), (taps, first_h), best)
+        };
+        if piece.n_kept == 0 && strip.before > 0 {
+            best.clear_each(rows.n_rows, piece.pitch, 0..strip.before * plane.width);
+        }
+        if plane.is_direct() {
+            let first = slab_rows(d.first + taps.start * d.step);
+            let slab = plane.rows(first, &strip.span, d.step.wrapping_mul(n_h));
+            *has_nan = put(best, &slab, 0..taps.len());
+            return;
+        }
+        if piece.n_kept == 0 {
+            *has_nan = false;
+            for (i, tap) in taps.enumerate() {
+                let slab = plane.slab(simd, slab_rows(d.first + tap * d.step), &strip.span, buffers);
+                *has_nan |= put(best, &slab, i..i + 1);
+            }
+            return;
+        }
+        for depth in d.first..d.first + d.count {
+            let slot = depth % piece.n_kept;
+            if depths.kept[slot] != depth {
+                let slab = plane.slab(simd, slab_rows(depth), &strip.span, buffers);
+                let mut best = depths.best.part(slot * n_elements..(slot + 1) * n_elements);
+                (depths.kept[slot], depths.has_nan[slot]) = (depth, put(&mut best, &slab, 0..1));
+            }
+        }
+        let empty = Depth { keys: &[], codes: &[], code: piece.fields.code(0, 0) };
+        let mut all = [empty; MOST_DEPTHS];
+        *has_nan = false;
+        for (i, to) in all[..d.count].iter_mut().enumerate() {
+            let slot = (d.first + i) % piece.n_kept;
+            let range = slot * n_elements..(slot + 1) * n_elements;
+            *has_nan |= depths.has_nan[slot];
+            let (keys, codes) = (&depths.best.keys[range.clone()], &depths.best.codes[range]);
+            *to = Depth { keys, codes, code: piece.fields.code(i, 0) };
+        }
+        let mut best = best.part(0..n_elements);
+        if *has_nan {
+            best.take_depths_with_nans(&all[..d.count]);
+        } else {
+            best.take_depths(simd, &all[..d.count]);
+        }
+    }
+}
+
+/// Step 2: takes some `taps` along D into account, which are the depths of `slab` and start anew if they begin with 0, and those
+/// along H from number `first_h` on; returns whether some elements are not numbers. The first row of `slab` is number
+/// `first_row` of its depth.
+#[inline(never)]
+fn put_rows<S: Simd, K: Key>(
+    simd: S,
+    (piece, strip, width): (&Piece, &Strip, usize),
+    rows: &BlockRows,
+    (slab, first_row): (&Slab<'_, K>, usize),
+    (taps_d, first_h): (Range<usize>, usize),
+    best: &mut Best<'_, K>,
+) -> bool {
+    let mut any_nan = false;
+    let pitch = piece.pitch;
+    let len = strip.span.len() * width;
+    let vectors = len.next_multiple_of(lanes::<K>());
+    for run in &rows.runs[..rows.n_runs] {
+        let taps_h = rows.taps_of(run.start, first_h, piece.fields.taps[1]);
+        let last_row = rows.taps_of(run.end - 1, first_h, piece.fields.taps[1]).last() - first_row;
+        let last = (taps_d.len() - 1) * slab.depth_pitch + last_row * slab.pitch;
+        // Whole vectors, if they can be read even of the last row.
+        let fits = last + vectors <= slab.keys.len();
+        let second = rows.windows[(run.start + 1).min(run.end - 1)].first;
+        let shape = RowsShape {
+            n_rows: run.len(),
+            len: if fits { vectors } else { len },
+            pitch,
+            stride: (second - rows.windows[run.start].first) * slab.pitch,
+        };
+        let mut best = best.part(run.start * pitch + strip.before * width..run.end * pitch);
+        let mut taps = [Tap { code: piece.fields.code(0, 0), keys: &[][..], is_new: false }; 9];
+        let (mut n, mut are_first) = (0, taps_d.start == 0);
+        for (i, tap_d) in taps_d.clone().enumerate() {
+            for tap_h in 0..taps_h.count {
+                let row = taps_h.first + tap_h * taps_h.step - first_row;
+                taps[n] = Tap {
+                    code: piece.fields.code(tap_d, tap_h),
+                    keys: &slab.keys[i * slab.depth_pitch + row * slab.pitch..],
+                    is_new: slab.is_far && tap_h >= piece.seen,
+                };
+                n += 1;
+                if n < taps.len() && (tap_h + 1 < taps_h.count || tap_d + 1 < taps_d.end) {
+                    continue;
+                }
+                any_nan |= best.take_rows(simd, &shape, &taps[..n], (are_first, slab.has_nan));
+                (n, are_first) = (0, false);
+            }
+        }
+    }
+    // What goes beyond the end of a row, up to a whole vector, may lie in the padding.
+    let behind = strip.before * width + len..strip.len * width;
+    if !behind.is_empty() {
+        best.clear_each(rows.n_rows, pitch, behind);
+    }
+    any_nan
 }
