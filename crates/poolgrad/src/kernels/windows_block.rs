@@ -10,7 +10,7 @@ use super::windows_codes::Fields;
 use super::windows_input::{SLAB, lanes};
 use super::windows_results::RESULTS;
 use crate::dtype::Key;
-use crate::exec::Scratch;
+use crate::exec::{Scratch, booked};
 use crate::geometry::{AxisWindows, Geometry, Window};
 
 /// The most elements of the depths that windows share.
@@ -184,29 +184,28 @@ impl Pieces {
 }
 
 /// The rows of a block.
-pub(super) struct BlockRows {
+pub(super) struct BlockRows<'s> {
     pub(super) n_rows: usize,
     outputs: Range<usize>,
-    /// Their windows along H.
-    pub(super) windows: [Window; MOST_ROWS],
-    /// Rows whose windows have as many taps each, and are evenly spaced.
-    pub(super) runs: [Range<usize>; MOST_ROWS],
-    pub(super) n_runs: usize,
+    /// Of their windows along H, the first tap and how many there are; and the step, which is the same for all.
+    windows: &'s mut [[usize; 2]],
+    pub(super) step: usize,
+    /// Where runs begin, and the last ends, of rows whose windows have as many taps each and are evenly spaced.
+    runs: &'s mut [usize],
+    n_runs: usize,
     /// The places that their columns begin at.
-    pub(super) origins: [usize; MOST_ROWS],
+    pub(super) origins: &'s mut [usize],
 }
 
-impl BlockRows {
+impl<'s> BlockRows<'s> {
     #[inline(always)]
-    pub(super) fn new() -> Self {
-        Self {
-            n_rows: 0,
-            outputs: 0..0,
-            windows: [Window { first: 0, count: 0, step: 1 }; MOST_ROWS],
-            runs: [const { 0..0 }; MOST_ROWS],
-            n_runs: 0,
-            origins: [0; MOST_ROWS],
-        }
+    pub(super) fn new(scratch: &mut Scratch<'s>) -> Self {
+        let (windows, runs, origins) = (scratch.row(MOST_ROWS), scratch.row(MOST_ROWS + 1), scratch.row(MOST_ROWS));
+        Self { n_rows: 0, outputs: 0..0, windows, step: 1, runs, n_runs: 0, origins }
+    }
+
+    pub(super) const fn bytes() -> usize {
+        booked::<[usize; 2]>(MOST_ROWS) + 2 * booked::<usize>(MOST_ROWS + 1)
     }
 
     /// Makes these rows those at `outputs` along H.
@@ -220,36 +219,43 @@ impl BlockRows {
         (self.n_rows, self.n_runs) = (outputs.len(), 0);
         for row in 0..self.n_rows {
             let window = windows.next();
-            self.windows[row] = window;
-            if let Some(run) = self.runs[..self.n_runs].last_mut() {
-                let (first, second, last) =
-                    (&self.windows[run.start], &self.windows[run.start + 1], &self.windows[row - 1]);
-                let is_spaced = window.first >= last.first
-                    && window.first - last.first == second.first.wrapping_sub(first.first);
-                if window.count == first.count && is_spaced {
-                    run.end = row + 1;
+            self.windows[row] = [window.first, window.count];
+            self.step = window.step;
+            if self.n_runs > 0 {
+                let start = self.runs[self.n_runs - 1];
+                let [[first, count], [second, _]] = [self.windows[start], self.windows[start + 1]];
+                let goes_on = window.first.checked_sub(self.windows[row - 1][0]) == second.checked_sub(first);
+                if window.count == count && goes_on && second >= first {
                     continue;
                 }
             }
-            self.runs[self.n_runs] = row..row + 1;
+            self.runs[self.n_runs] = row;
             self.n_runs += 1;
         }
+        self.runs[self.n_runs] = self.n_rows;
     }
-}
 
-impl BlockRows {
+    /// Rows whose windows have as many taps each and are evenly spaced, and how far they are apart.
+    #[inline(always)]
+    pub(super) fn runs(&self) -> impl Iterator<Item = (Range<usize>, usize)> {
+        self.runs[..=self.n_runs].windows(2).map(|bounds| {
+            let (start, end) = (bounds[0], bounds[1]);
+            let [first, second] = [start, (start + 1).min(end - 1)].map(|row| self.windows[row][0]);
+            (start..end, second - first)
+        })
+    }
+
     /// The most taps of a row's window.
     #[inline(always)]
     pub(super) fn most_taps(&self) -> usize {
-        self.windows[..self.n_rows].iter().map(|window| window.count).max().unwrap_or(0)
+        self.windows[..self.n_rows].iter().map(|window| window[1]).max().unwrap_or(0)
     }
 
     /// Up to `most` taps of a row's window, from number `first` on.
     #[inline(always)]
     pub(super) fn taps_of(&self, row: usize, first: usize, most: usize) -> Window {
-        let window = self.windows[row];
-        let count = window.count.saturating_sub(first).min(most);
-        Window { first: window.first + first * window.step, count, step: window.step }
+        let [start, count] = self.windows[row];
+        Window { first: start + first * self.step, count: count.saturating_sub(first).min(most), step: self.step }
     }
 
     /// From the first to the last of these taps, of all rows.

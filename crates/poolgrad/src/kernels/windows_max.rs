@@ -43,7 +43,7 @@ struct Work<'s, 't, T: Float, I: Index> {
     buffers: SlabBuffers<'s, T>,
     depths: Depths<'s, T::Key>,
     across: Across<'s, T::Key>,
-    rows: BlockRows,
+    rows: BlockRows<'s>,
     results: Results<'s, 't, T, I>,
 }
 
@@ -58,6 +58,7 @@ impl<'a, T: Float> WindowsMax<'a, T> {
             + SlabBuffers::<T>::bytes()
             + Depths::<T::Key>::bytes()
             + Across::<T::Key>::bytes()
+            + BlockRows::bytes()
             + Results::<T, I>::bytes()
     }
 }
@@ -72,7 +73,7 @@ impl<T: Float, I: Index> TileKernel<T, I> for WindowsMax<'_, T> {
             buffers: SlabBuffers::new(scratch),
             depths: Depths::new(scratch),
             across: Across::new(scratch),
-            rows: BlockRows::new(),
+            rows: BlockRows::new(scratch),
             results: Results::new(output, indices, scratch),
         };
         let mut pieces = Pieces::new();
@@ -176,17 +177,18 @@ impl<T: Float> WindowsMax<'_, T> {
                     self.fill_columns(simd, plane, (piece, strip), (d, taps, first_h), work);
                     let Work { rows: block, across, results, .. } = work;
                     let first_depth = d.first + first_d * d.step;
-                    for (origin, h) in block.origins.iter_mut().zip(&block.windows[..rows.len()]) {
-                        let row = first_depth * n_h + h.first + first_h * h.step;
-                        *origin = (row * n_w + strip.span.start).wrapping_sub(strip.before);
+                    for row in 0..rows.len() {
+                        let h = block.taps_of(row, first_h, 1).first;
+                        block.origins[row] =
+                            ((first_depth * n_h + h) * n_w + strip.span.start).wrapping_sub(strip.before);
                     }
                     let step_d = d.step.wrapping_mul(n_h).wrapping_mul(n_w);
-                    let step_h = block.windows[0].step.wrapping_mul(n_w);
+                    let step_h = block.step.wrapping_mul(n_w);
                     let mut found = FoundRows {
                         keys: &mut results.keys[at..],
                         places: &mut results.places[at..],
                         row_len: piece.outputs.len() * width,
-                        origins: &block.origins,
+                        origins: block.origins,
                         offsets: piece.fields.offsets([step_d, step_h]),
                         goes_on,
                     };
@@ -281,18 +283,17 @@ fn put_rows<S: Simd, K: Key>(
     let pitch = piece.pitch;
     let len = strip.span.len() * width;
     let vectors = len.next_multiple_of(lanes::<K>());
-    for run in &rows.runs[..rows.n_runs] {
+    for (run, spacing) in rows.runs() {
         let taps_h = rows.taps_of(run.start, first_h, piece.fields.taps[1]);
         let last_row = rows.taps_of(run.end - 1, first_h, piece.fields.taps[1]).last() - first_row;
         let last = (taps_d.len() - 1) * slab.depth_pitch + last_row * slab.pitch;
         // Whole vectors, if they can be read even of the last row.
         let fits = last + vectors <= slab.keys.len();
-        let second = rows.windows[(run.start + 1).min(run.end - 1)].first;
         let shape = RowsShape {
             n_rows: run.len(),
             len: if fits { vectors } else { len },
             pitch,
-            stride: (second - rows.windows[run.start].first) * slab.pitch,
+            stride: spacing * slab.pitch,
         };
         let mut best = best.part(run.start * pitch + strip.before * width..run.end * pitch);
         let mut taps = [Tap { code: piece.fields.code(0, 0), keys: &[][..], is_new: false }; 9];
