@@ -15,9 +15,10 @@ use fearless_simd::Simd;
 use super::windows::{Columns, LONGEST};
 use super::windows_best::{Best, beats, better};
 use super::windows_found::{Found, FoundRows, Shifts};
-use super::windows_input::{LINE, lanes};
+use super::windows_input::lanes;
 use crate::dtype::{Code, Index, Key};
 use crate::exec::Scratch;
+use crate::exec::stream::LINE;
 use crate::geometry::Window;
 
 /// The most elements of the rows that are worked on together.

@@ -79,7 +79,7 @@ impl<'s, K: Key> Best<'s, K> {
     pub(super) fn take_rows<S: Simd>(
         &mut self,
         simd: S,
-        shape: &RowsShape,
+        shape: &RowsShape<'_>,
         mut taps: &[Tap<'_, K>],
         (mut are_first, may_have_nan): (bool, bool),
     ) -> bool {
@@ -121,7 +121,7 @@ impl<'s, K: Key> Best<'s, K> {
     /// Puts the last element of each column that is not a number where one is; returns whether there is any.
     #[cold]
     #[inline(never)]
-    fn put_nans(&mut self, shape: &RowsShape, taps: &[Tap<'_, K>]) -> bool {
+    fn put_nans(&mut self, shape: &RowsShape<'_>, taps: &[Tap<'_, K>]) -> bool {
         let mut any = false;
         for row in 0..shape.n_rows {
             for &Tap { code, keys, .. } in taps {
@@ -177,13 +177,16 @@ const AHEAD: usize = 512;
 
 /// How rows of outputs and the rows that they see follow each other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RowsShape {
+pub(super) struct RowsShape<'a> {
     pub(super) n_rows: usize,
     /// The columns of each.
     pub(super) len: usize,
     /// The elements from one row of outputs to the next, and from the rows that one sees to those that the next sees.
     pub(super) pitch: usize,
     pub(super) stride: usize,
+    /// Memory that will be read next, and is asked for meanwhile: of each row, so many bytes.
+    pub(super) ahead: &'a [u8],
+    pub(super) ahead_len: usize,
 }
 
 /// A row that the first row of outputs sees, with those behind it.
@@ -217,7 +220,7 @@ pub(super) struct Depth<'r, K: Key> {
     pub(super) code: K::Code,
 }
 
-impl RowsShape {
+impl RowsShape<'_> {
     #[inline(always)]
     fn for_each_row<K: Key>(
         &self,
@@ -226,6 +229,9 @@ impl RowsShape {
     ) -> bool {
         let mut any = false;
         for row in 0..self.n_rows {
+            for line in self.ahead.chunks(LINE).skip(row * (self.ahead_len / LINE)).take(self.ahead_len / LINE) {
+                fetch_ahead(&line[0], 0);
+            }
             let to = row * self.pitch..row * self.pitch + self.len;
             let from = row * self.stride..row * self.stride + self.len;
             any |= visit(&mut best.keys[to.clone()], &mut best.codes[to], from);
@@ -241,7 +247,7 @@ impl RowsShape {
 macro_rules! best_of_rows {
     ($($name:ident $($tap:ident)*;)*) => {$(
         #[inline(always)]
-        fn $name<K: Key, const FIRST: bool>(best: &mut Best<'_, K>, shape: &RowsShape, taps: &[Tap<'_, K>]) -> bool {
+        fn $name<K: Key, const FIRST: bool>(best: &mut Best<'_, K>, shape: &RowsShape<'_>, taps: &[Tap<'_, K>]) -> bool {
             let [first, $($tap),*] = taps else { unreachable!("so many rows") };
             shape.for_each_row(best, #[inline(always)] |keys, codes, from| {
                 let first = first.row(from.clone());

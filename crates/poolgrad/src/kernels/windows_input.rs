@@ -3,19 +3,18 @@
 use std::ops::Range;
 
 use fearless_simd::Simd;
+use zerocopy::IntoBytes;
 
 use super::windows::LONGEST;
 use crate::dtype::{Float, Key};
+use crate::exec::stream::LINE;
 use crate::exec::{Scratch, booked};
 use crate::tensor::raw::{Row, Source};
 
 /// The keys that rows are made of in a buffer.
 pub(super) const SLAB: usize = 24 << 10;
 
-/// The most elements of a vector: where there is room behind a row, its last vector is a whole one, too.
-pub(super) const LINE: usize = 64;
-
-/// The elements of type `K` that rows are whole numbers of.
+/// The elements of the widest vectors: where there is room behind a row, its last vector is a whole one, too.
 pub(super) const fn lanes<K>() -> usize {
     LINE / size_of::<K>()
 }
@@ -93,6 +92,11 @@ impl<'k, 'a, T: Float> Plane<'k, 'a, T> {
         let keys = self.direct().map_or(&[][..], |keys| &keys[start..]);
         let depth_pitch = step.wrapping_mul(self.row_len);
         Slab { keys, pitch: self.row_len, depth_pitch, has_nan: false, is_far: self.width == 1 }
+    }
+
+    /// The bytes of whole rows, if memory has them in one piece.
+    pub(super) fn bytes(&self, rows: Range<usize>) -> &'a [u8] {
+        self.whole.map_or(&[], |whole| whole[rows.start * self.row_len..rows.end * self.row_len].as_bytes())
     }
 
     /// The keys of `columns` of neighbouring `rows` of a depth, which fit into [`SLAB`].

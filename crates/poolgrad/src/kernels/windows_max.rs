@@ -28,6 +28,7 @@ use super::windows_found::FoundRows;
 use super::windows_input::{Plane, Slab, SlabBuffers, lanes};
 use super::windows_results::Results;
 use crate::dtype::{Float, Index, Key};
+use crate::exec::stream::LINE;
 use crate::exec::{Scratch, TileKernel};
 use crate::geometry::{Geometry, Window};
 use crate::tensor::raw::{Source, Tile};
@@ -219,9 +220,15 @@ impl<T: Float> WindowsMax<'_, T> {
         let n_elements = rows.n_rows * piece.pitch;
         let input = rows.taps(first_h, piece.fields.taps[1]);
         let slab_rows = |depth: usize| depth * n_h + input.start..depth * n_h + input.end;
-        let put = |best: &mut Best<'_, T::Key>, slab: &Slab<'_, T::Key>, taps: Range<usize>| {
+        let put = |best: &mut Best<'_, T::Key>, slab: &Slab<'_, T::Key>, taps: Range<usize>, ahead: &[u8]| {
             let columns = (piece, strip, plane.width);
-            put_rows(simd, columns, rows, (slab, input.start), (taps, first_h), best)
+            put_rows(simd, columns, rows, (slab, input.start), (taps, first_h), ahead, best)
+        };
+        // While rows are compared, those of the next depth come from memory.
+        let [n_d, _, n_w] = self.geometry.input();
+        let ahead = |depth: usize| {
+            let is_next = depth + 1 < n_d && strip.span.len() == n_w;
+            if is_next { plane.bytes(slab_rows(depth + 1)) } else { &[] }
         };
         if piece.n_kept == 0 && strip.before > 0 {
             best.clear_each(rows.n_rows, piece.pitch, 0..strip.before * plane.width);
@@ -229,14 +236,14 @@ impl<T: Float> WindowsMax<'_, T> {
         if plane.is_direct() {
             let first = slab_rows(d.first + taps.start * d.step);
             let slab = plane.rows(first, &strip.span, d.step.wrapping_mul(n_h));
-            *has_nan = put(best, &slab, 0..taps.len());
+            *has_nan = put(best, &slab, 0..taps.len(), &[]);
             return;
         }
         if piece.n_kept == 0 {
             *has_nan = false;
             for (i, tap) in taps.enumerate() {
                 let slab = plane.slab(simd, slab_rows(d.first + tap * d.step), &strip.span, buffers);
-                *has_nan |= put(best, &slab, i..i + 1);
+                *has_nan |= put(best, &slab, i..i + 1, ahead(d.first + tap * d.step));
             }
             return;
         }
@@ -245,7 +252,7 @@ impl<T: Float> WindowsMax<'_, T> {
             if depths.kept[slot] != depth {
                 let slab = plane.slab(simd, slab_rows(depth), &strip.span, buffers);
                 let mut best = depths.best.part(slot * n_elements..(slot + 1) * n_elements);
-                (depths.kept[slot], depths.has_nan[slot]) = (depth, put(&mut best, &slab, 0..1));
+                (depths.kept[slot], depths.has_nan[slot]) = (depth, put(&mut best, &slab, 0..1, ahead(depth)));
             }
         }
         let empty = Depth { keys: &[], codes: &[], code: piece.fields.code(0, 0) };
@@ -269,7 +276,7 @@ impl<T: Float> WindowsMax<'_, T> {
 
 /// Step 2: takes some `taps` along D into account, which are the depths of `slab` and start anew if they begin with 0, and those
 /// along H from number `first_h` on; returns whether some elements are not numbers. The first row of `slab` is number
-/// `first_row` of its depth.
+/// `first_row` of its depth. The bytes `ahead` are asked for meanwhile.
 #[inline(never)]
 fn put_rows<S: Simd, K: Key>(
     simd: S,
@@ -277,12 +284,14 @@ fn put_rows<S: Simd, K: Key>(
     rows: &BlockRows,
     (slab, first_row): (&Slab<'_, K>, usize),
     (taps_d, first_h): (Range<usize>, usize),
+    ahead: &[u8],
     best: &mut Best<'_, K>,
 ) -> bool {
     let mut any_nan = false;
     let pitch = piece.pitch;
     let len = strip.span.len() * width;
     let vectors = len.next_multiple_of(lanes::<K>());
+    let ahead_len = ahead.len().div_ceil(rows.n_rows).next_multiple_of(LINE);
     for (run, spacing) in rows.runs() {
         let taps_h = rows.taps_of(run.start, first_h, piece.fields.taps[1]);
         let last_row = rows.taps_of(run.end - 1, first_h, piece.fields.taps[1]).last() - first_row;
@@ -294,6 +303,8 @@ fn put_rows<S: Simd, K: Key>(
             len: if fits { vectors } else { len },
             pitch,
             stride: spacing * slab.pitch,
+            ahead: ahead.get(run.start * ahead_len..).unwrap_or(&[]),
+            ahead_len,
         };
         let mut best = best.part(run.start * pitch + strip.before * width..run.end * pitch);
         let mut taps = [Tap { code: piece.fields.code(0, 0), keys: &[][..], is_new: false }; 9];

@@ -3,8 +3,9 @@
 use fearless_simd::Simd;
 
 use super::rows::{self, ROW};
-use super::windows_input::{LINE, Plane};
+use super::windows_input::Plane;
 use crate::dtype::{Float, Index, Key, all_unique};
+use crate::exec::stream::LINE;
 use crate::exec::{Scratch, booked};
 use crate::tensor::raw::OutTile;
 
