@@ -85,6 +85,8 @@ def worker(rank: int, arguments: argparse.Namespace, folder: str) -> None:
     dist.all_reduce(mean)
     if rank == 0:
         torch.save({"weights": net.module.state_dict(), "losses": mean.tolist()}, f"{folder}/result.pt")
+    # A worker that leaves while another is still busy can take the connection down with it.
+    dist.barrier()
     dist.destroy_process_group()
 
 
