@@ -1,7 +1,8 @@
 //! The better of two elements, and the best of some rows, column by column.
 //!
 //! Rows come in ascending order, so that of equal numbers the first is best if a later one has to be larger, and of several
-//! elements that are not numbers the last. These are looked for as keys are read, and rows that have any go a slow way.
+//! elements that are not numbers the last. These show as keys are made or, of elements that are their own keys, in a sum of
+//! each column; they are put right afterwards, and what has any goes a slow way from there on.
 
 use std::ops::Range;
 

@@ -85,10 +85,10 @@ impl<'k, 'a, T: Float> Plane<'k, 'a, T> {
         self.direct().is_some()
     }
 
-    /// Some columns of rows where they lie, of depths that are `step` rows apart.
+    /// Some columns of row `first` and those behind it where they lie, of depths that are `step` rows apart.
     #[inline(always)]
-    pub(super) fn rows(&self, rows: Range<usize>, columns: &Range<usize>, step: usize) -> Slab<'a, T::Key> {
-        let start = rows.start * self.row_len + columns.start * self.width;
+    pub(super) fn rows(&self, first: usize, columns: &Range<usize>, step: usize) -> Slab<'a, T::Key> {
+        let start = first * self.row_len + columns.start * self.width;
         let keys = self.direct().map_or(&[][..], |keys| &keys[start..]);
         let depth_pitch = step.wrapping_mul(self.row_len);
         Slab { keys, pitch: self.row_len, depth_pitch, has_nan: false, is_far: self.width == 1 }

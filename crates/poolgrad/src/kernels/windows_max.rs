@@ -235,7 +235,7 @@ impl<T: Float> WindowsMax<'_, T> {
         }
         if plane.is_direct() {
             let first = slab_rows(d.first + taps.start * d.step);
-            let slab = plane.rows(first, &strip.span, d.step.wrapping_mul(n_h));
+            let slab = plane.rows(first.start, &strip.span, d.step.wrapping_mul(n_h));
             *has_nan = put(best, &slab, 0..taps.len(), &[]);
             return;
         }
