@@ -151,6 +151,19 @@ impl AxisWindows {
         most.min(self.input)
     }
 
+    /// At least the number of windows that any one input lies in.
+    pub(crate) fn most_sharing(&self) -> usize {
+        match self.rule {
+            Rule::Fixed { kernel_size, stride, dilation, .. } => {
+                (dilation * (kernel_size - 1) / stride + 1) as usize
+            }
+            // One more than its share of the outputs, where that is no whole number.
+            Rule::Adaptive => {
+                scale_ceil(1, self.output, self.input) + usize::from(!self.output.is_multiple_of(self.input))
+            }
+        }
+    }
+
     /// The output positions whose windows reach into `inputs`, and possibly a few at the ends that step over it.
     pub(crate) fn reaching(&self, inputs: Range<usize>) -> Range<usize> {
         match self.rule {
@@ -254,6 +267,10 @@ mod tests {
             let covered = |first: usize| windows.cover(first + n - 1).end - windows.cover(first).start;
             let most = (0..=all.len() - n).map(covered).max().unwrap();
             assert!(most <= windows.most_covered(n), "{n} windows of {windows:?}");
+        }
+        for i in 0..windows.input() {
+            let sharing = all.iter().filter(|taps| taps.contains(&i)).count();
+            assert!(sharing <= windows.most_sharing(), "{sharing} windows of {windows:?} share {i}");
         }
         for start in 0..windows.input() {
             for end in start + 1..=windows.input() {

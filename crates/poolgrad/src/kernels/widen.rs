@@ -1,9 +1,10 @@
 //! Widening: rows of outputs, each divided by its window's size and added to the columns of its window.
 //!
-//! A row of one channel has a sum for each column. Where no column lies in more than two windows, as in every adaptive
-//! pooling to no more outputs than inputs, a table made once for a tile says which outputs each column lies in. Wide rows
+//! A row of one channel has a sum for each column. Where no column lies in many windows (two at most in every adaptive
+//! pooling to no more outputs than inputs), a table made once for a tile says which outputs each column lies in. Wide rows
 //! are then fetched, many rows at a time, instead of being added up window by window: `(0.0 + share of the first) + share
-//! of the second`, or of nothing, which is the same sum. Where windows do not overlap, `0.0 + share` is repeated.
+//! of the second`, or of nothing, which is the same sum, and so on. Where windows do not overlap, `0.0 + share` is
+//! repeated.
 //!
 //! Where a group has several channels, a row has a sum for each of them and each stretch of columns.
 //!
@@ -49,7 +50,7 @@ pub(super) struct Widen<'s, T: Float> {
     buffers: RowBuffers<'s, T>,
 }
 
-/// What is known of the outputs that reach the tile, where no column lies in more than two windows.
+/// What is known of the outputs that reach the tile, where no column lies in more than [`MOST_TAPS`] windows.
 struct Table<'s, A> {
     /// The rows that are read together.
     n_rows: usize,
@@ -58,10 +59,15 @@ struct Table<'s, A> {
     sized: (usize, usize),
     /// The columns of each window.
     counts: &'s mut [u32],
-    /// For each column of each row, the outputs that it lies in, counted from the first; `None` where windows do not
-    /// overlap.
-    pairs: Option<(&'s [u32], &'s [u32])>,
+    /// The first output that each column of each row lies in, counted from the first of all; then the second of each, and
+    /// so on. Nothing where windows do not overlap.
+    taps: &'s [u32],
+    /// The columns of the rows that are read together.
+    len: usize,
 }
+
+/// The most windows that a column lies in for which there is a table: it takes more room with each.
+const MOST_TAPS: usize = 8;
 
 /// The number of no output: the share there is zero.
 const NOTHING: u32 = ROW as u32 - 1;
@@ -69,6 +75,14 @@ const NOTHING: u32 = ROW as u32 - 1;
 /// The most elements from one wide row of `n_columns` to the next.
 pub(super) fn most_pitch(axis: &AxisWindows, n_columns: usize, width: usize) -> usize {
     if width == 1 { n_columns.next_multiple_of(LANES) } else { Stretches::most(axis, n_columns) * width }
+}
+
+/// At least the windows that a column lies in, and at least two; 0 where windows do not overlap, or there is no table.
+fn n_taps(axis: &AxisWindows) -> usize {
+    match axis.most_sharing() {
+        n if n <= MOST_TAPS && !axis.are_disjoint() => n.max(2),
+        _ => 0,
+    }
 }
 
 impl<'s, T: Float> Widen<'s, T> {
@@ -79,7 +93,7 @@ impl<'s, T: Float> Widen<'s, T> {
             + 2 * booked::<T::Acc>(ROW)
             + RowBuffers::<T>::bytes(ROW)
             + booked::<u32>(ROW)
-            + 2 * booked::<u32>(KEPT.max(pitch))
+            + booked::<u32>(n_taps(axis) * KEPT.max(pitch))
     }
 
     /// For `columns` of the outputs `oh` of rows of `width` channels.
@@ -195,39 +209,35 @@ impl<'s, T: Float> Widen<'s, T> {
 }
 
 impl<'s, A: Accumulator> Table<'s, A> {
-    /// The table of a tile whose rows are read `n_rows` at a time, or `None` if a column lies in more than two windows.
+    /// The table of a tile whose rows are read `n_rows` at a time, or `None` if columns lie in too many windows.
     #[inline(always)]
     fn new(axis: &AxisWindows, columns: &Stretches<'_>, n_rows: usize, scratch: &mut Scratch<'s>) -> Option<Self> {
         let outputs = &columns.outputs;
+        let n_taps = match columns.iter().map(|stretch| stretch.outputs.len()).max() {
+            _ if axis.are_disjoint() => 0,
+            Some(n) if n <= n_taps(axis) => n.max(2),
+            _ => return None,
+        };
         let sizes = &mut scratch.row::<A>(ROW)[..n_rows * outputs.len()];
         let counts = &mut scratch.row::<u32>(ROW)[..outputs.len()];
         let mut windows = axis.windows_from(outputs.start);
         for count in &mut *counts {
             *count = u32::try_from(windows.next().count).ok()?;
         }
-        let pairs = if axis.are_disjoint() {
-            None
-        } else {
-            let pitch = columns.n_places.next_multiple_of(LANES);
-            let first = scratch.row::<u32>(n_rows * pitch);
-            let second = scratch.row::<u32>(n_rows * pitch);
-            first.fill(NOTHING);
-            second.fill(NOTHING);
-            let rows = first.chunks_exact_mut(pitch).zip(second.chunks_exact_mut(pitch));
-            for (row, (first, second)) in rows.enumerate() {
-                for stretch in columns.iter() {
-                    let output = (row * outputs.len() + stretch.outputs.start - outputs.start) as u32;
-                    first[stretch.places.clone()].fill(output);
-                    match stretch.outputs.len() {
-                        1 => (),
-                        2 => second[stretch.places].fill(output + 1),
-                        _ => return None,
-                    }
+        let pitch = columns.n_places.next_multiple_of(LANES);
+        let len = n_rows * pitch;
+        let taps = scratch.row::<u32>(n_taps * len);
+        taps.fill(NOTHING);
+        if n_taps > 0 {
+            for (row, stretch) in (0..n_rows).flat_map(|row| columns.iter().map(move |stretch| (row, stretch))) {
+                let first = (row * outputs.len() + stretch.outputs.start - outputs.start) as u32;
+                let columns = row * pitch + stretch.places.start..row * pitch + stretch.places.end;
+                for (output, taps) in (first..).zip(taps.chunks_exact_mut(len)).take(stretch.outputs.len()) {
+                    taps[columns.clone()].fill(output);
                 }
             }
-            Some((&*first, &*second))
-        };
-        Some(Self { n_rows, sizes, sized: (0, 0), counts, pairs })
+        }
+        Some(Self { n_rows, sizes, sized: (0, 0), counts, taps, len })
     }
 
     /// Widens rows into `wide`.
@@ -249,16 +259,22 @@ impl<'s, A: Accumulator> Table<'s, A> {
             for ((share, &gradient), &size) in shares.iter_mut().zip(gradients).zip(&*self.sizes) {
                 *share = A::ZERO + gradient / size;
             }
-            let Some((first, second)) = self.pairs else {
+            if self.taps.is_empty() {
                 for (shares, wide) in shares.chunks_exact(len).zip(wide.chunks_exact_mut(pitch)) {
                     columns.spread(shares, wide);
                 }
                 continue;
-            };
+            }
             shares[NOTHING as usize] = A::ZERO;
+            // The remainder changes nothing, and tells the compiler that the place exists.
+            let share = |tap: u32| shares[tap as usize % ROW];
+            let (first, others) = self.taps.split_at(self.len);
+            let (second, others) = others.split_at(self.len);
             for ((wide, &first), &second) in wide.iter_mut().zip(first).zip(second) {
-                // The remainder changes nothing, and tells the compiler that the place exists.
-                *wide = shares[first as usize % ROW] + shares[second as usize % ROW];
+                *wide = share(first) + share(second);
+            }
+            for taps in others.chunks_exact(self.len) {
+                wide.iter_mut().zip(taps).for_each(|(wide, &tap)| *wide += share(tap));
             }
         }
     }
