@@ -27,7 +27,7 @@ use fearless_simd::Simd;
 use super::locate::FlatFrom;
 use super::outputs::{Outputs, Summing};
 use super::rows::{self, ROW};
-use super::terms::{Terms, add_each, add_each_in_turns, count, fetch_ahead_of, last, lines};
+use super::terms::{AT_ONCE, Terms, add_each, add_each_in_turns, count, fetch_after, fetch_ahead_of, last, lines};
 use crate::dtype::{Index, Sum, Summed};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
@@ -55,6 +55,8 @@ pub(crate) struct PlanesShape {
     summing: Summing,
     /// Whether the groups of the output are at hand as slices.
     at_hand: bool,
+    /// Whether outputs are asked for before they are needed.
+    fetches: bool,
 }
 
 impl PlanesShape {
@@ -67,7 +69,12 @@ impl PlanesShape {
         let most = if summing == Summing::Once { BATCH_OF_ONCE } else { BATCH };
         let batch = if alike { (most / group_len.max(output_len).max(1)).max(1) } else { 1 };
         let loaded = if batch == 1 { output_len.min(ROW / width * width) } else { batch * output_len };
-        Self { group_len, output_len, batch, loaded, width, summing, at_hand }
+        Self { group_len, output_len, batch, loaded, width, summing, at_hand, fetches: false }
+    }
+
+    /// The same for outputs that are in memory rather than in the cache.
+    pub(crate) fn fetching(self) -> Self {
+        Self { fetches: true, ..self }
     }
 
     /// The outputs of one group that are made ready at a time. Those of single planes are added as they come: sums and
@@ -224,13 +231,26 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
         }
         let indices = self.outputs.indices.groups(groups.clone(), buffers.indices);
         let elements = self.outputs.grad_output.groups(groups, buffers.elements);
-        let PlanesShape { group_len, output_len, .. } = self.shape;
+        let PlanesShape { group_len, output_len, fetches, .. } = self.shape;
         let mut n_added = indices.len() as u64;
         let mut planes = sums.chunks_exact_mut(group_len);
         if width == 1 {
             let gradients = rows::widened::<T>(elements, buffers.wide);
+            if output_len < AT_ONCE {
+                if fetches {
+                    fetch_after((indices, elements), 0..indices.len());
+                }
+                return n_added - add_planes(sums, (indices, gradients), (group_len, output_len));
+            }
             let mut outputs = indices.chunks_exact(output_len).zip(gradients.chunks_exact(output_len));
             while planes.len() >= 2 {
+                if fetches {
+                    let n_left = outputs.len() * output_len;
+                    fetch_after(
+                        (indices, elements),
+                        indices.len() - n_left..indices.len() - n_left + 2 * output_len,
+                    );
+                }
                 let mut next = || (planes.next().unwrap_or_default(), outputs.next().unwrap_or_default());
                 n_added -= add_in_turns(next(), next());
             }
@@ -282,6 +302,21 @@ fn add_plane<A: Sum, I: Index, T>(sums: &mut [A], (indices, gradients): (&[I], &
     }
     let (indices, gradients) = last(indices, gradients);
     add_each(sums, terms(indices, gradients), |_| count(&mut n_missed));
+    n_missed
+}
+
+/// [`add_plane`] for planes of `group_len` elements one after the other, with `output_len` outputs each: too few for a call.
+#[inline(never)]
+fn add_planes<A: Sum, I: Index>(
+    sums: &mut [A],
+    (indices, gradients): (&[I], &[A]),
+    (group_len, output_len): (usize, usize),
+) -> u64 {
+    let mut n_missed = 0;
+    let outputs = indices.chunks_exact(output_len).zip(gradients.chunks_exact(output_len));
+    for (sums, outputs) in sums.chunks_exact_mut(group_len).zip(outputs) {
+        add_each(sums, terms(outputs.0, outputs.1), |_| count(&mut n_missed));
+    }
     n_missed
 }
 

@@ -279,3 +279,14 @@ pub(super) fn fetch_ahead_of<T, I>((indices, gradients): (&[I], &[T]), i: usize)
         (0..AT_ONCE).step_by(LINE / size_of::<T>()).for_each(|at| fetch_ahead(gradient, AHEAD + at));
     }
 }
+
+/// Asks for the outputs that lie as far behind those `at` these places as there are outputs.
+#[inline(always)]
+pub(super) fn fetch_after<T, I>((indices, gradients): (&[I], &[T]), at: Range<usize>) {
+    for index in indices[at.clone()].chunks(LINE / size_of::<I>()) {
+        fetch_ahead(&index[0], indices.len());
+    }
+    for gradient in gradients[at].chunks(LINE / size_of::<T>()) {
+        fetch_ahead(&gradient[0], gradients.len());
+    }
+}

@@ -87,6 +87,8 @@ pub(super) struct Way {
     pub(super) streaming: bool,
     /// Whether whole groups of the output are at hand as slices.
     pub(super) groups_at_hand: bool,
+    /// Whether what is read is too much to be in the cache.
+    pub(super) from_memory: bool,
 }
 
 impl Way {
@@ -130,12 +132,14 @@ impl Way {
             _ => limits.summing,
         };
         let groups_at_hand = !limits.streaming && checked.lifted.grouped(width).are_groups_contiguous();
-        Self { kernel, partition, width, sweep, summing, streaming: limits.streaming, groups_at_hand }
+        let Limits { streaming, from_memory, .. } = *limits;
+        Self { kernel, partition, width, sweep, summing, streaming, groups_at_hand, from_memory }
     }
 
     /// How planes are scattered to as a whole.
     pub(super) fn planes(&self, geometry: &Geometry) -> PlanesShape {
-        PlanesShape::new(geometry, self.width, self.summing, self.groups_at_hand)
+        let shape = PlanesShape::new(geometry, self.width, self.summing, self.groups_at_hand);
+        if self.from_memory { shape.fetching() } else { shape }
     }
 
     /// Whether a scatter adds every output whose index points into the volume, be it inside its window or not.
@@ -217,6 +221,17 @@ struct Limits {
     in_place: bool,
     /// Whether outputs are written past the cache.
     streaming: bool,
+    /// Whether what is read is too much to be in the cache.
+    from_memory: bool,
+}
+
+/// The bytes of the input or of its gradient, and of all tensors.
+fn traffic(checked: &Checked) -> (usize, usize) {
+    let Checked { geometry, dtype, index_dtype, has_indices, .. } = checked;
+    let bytes = |len: usize, element: usize| len.saturating_mul(geometry.n_planes()).saturating_mul(element);
+    let index = if *has_indices { index_dtype.size() } else { 0 };
+    let input = bytes(geometry.input_len(), dtype.size());
+    (input, input.saturating_add(bytes(geometry.output_len(), dtype.size() + index)))
 }
 
 /// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, or nearly as
@@ -225,11 +240,7 @@ struct Limits {
 /// If the sums of a gradient are formed `in_output`, streaming costs a copy: it pays where at least half would be pushed
 /// out, and not for groups of channels, whose sums are held in smaller pieces.
 fn leaves_the_cache(direction: Direction, checked: &Checked, (in_output, width): (bool, usize)) -> bool {
-    let Checked { geometry, dtype, index_dtype, has_indices, .. } = checked;
-    let bytes = |len: usize, element: usize| len.saturating_mul(geometry.n_planes()).saturating_mul(element);
-    let index = if *has_indices { index_dtype.size() } else { 0 };
-    let input = bytes(geometry.input_len(), dtype.size());
-    let all = input.saturating_add(bytes(geometry.output_len(), dtype.size() + index));
+    let (input, all) = traffic(checked);
     let cache = last_level_cache_bytes();
     let pushed_out = all >= cache.saturating_mul(2);
     match direction {
@@ -284,7 +295,12 @@ impl Limits {
             _ if !checked.lifted.is_channels_last() => 1,
             // Groups of all channels are contiguous; scattering to them, and filling them, takes no more than one row.
             c if c <= WIDEST || (c <= ROW && takes_one_row) => c,
-            // Whole cache lines, where the channels fill them.
+            // Whole cache lines, where the channels fill them; the more, the smaller planes are. A power of two, so that what
+            // is filled by whole groups has room for the last one too, which may be narrower.
+            _ if takes_one_row => {
+                let close = tile_elements / 4 / geometry.input_len().max(1);
+                1 << close.clamp(WIDEST / 2, ROW).ilog2()
+            }
             _ => WIDEST / 2,
         };
         let n_workers = if cfg!(feature = "rayon") { n_workers } else { 1 };
@@ -299,10 +315,12 @@ impl Limits {
         let own_type = summing == Summing::Once || second_terms || matches!(checked.dtype, DType::F32 | DType::F64);
         let streaming =
             options.streaming.unwrap_or_else(|| leaves_the_cache(spec.direction, checked, (own_type, width)));
+        let (input, all) = traffic(checked);
+        let from_memory = all - input > last_level_cache_bytes() / 2;
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
         let in_place = own_type && !streaming && is_small && checked.lifted.grouped(width).are_groups_contiguous();
-        Self { tile_elements, n_workers, width, summing, second_terms, in_place, streaming }
+        Self { tile_elements, n_workers, width, summing, second_terms, in_place, streaming, from_memory }
     }
 }
 
