@@ -206,6 +206,13 @@ const SPARSE: usize = 64;
 /// has one more.
 const ROUNDS: usize = 4;
 
+/// The elements of a row, and the bytes of a plane, up to which forward operators work on some planes side by side; how many,
+/// and from how many channels on.
+const SHORT: usize = 24;
+const SMALL: usize = 4 << 10;
+const SIDE_BY_SIDE: usize = 32;
+const LEAST_SIDE_BY_SIDE: usize = 8;
+
 /// What a plan may use.
 struct Limits {
     /// The accumulators that stay close to a worker.
@@ -252,6 +259,16 @@ fn leaves_the_cache(direction: Direction, checked: &Checked, (in_output, width):
     }
 }
 
+/// Whether the planes of an input are so small that some are read side by side, as if they were the channels of one place:
+/// alone, their rows do not fill vectors, and what is set up for a plane takes longer than its elements.
+fn are_small(checked: &Checked) -> bool {
+    let Checked { geometry, dtype, lifted, .. } = checked;
+    let bytes = geometry.input_len().saturating_mul(dtype.size());
+    // Planes at distances of large powers of two push each other out of the first-level cache.
+    let fits = bytes <= SMALL && !bytes.is_multiple_of(2 << 10);
+    fits && geometry.axes[2].input() <= SHORT && geometry.c >= LEAST_SIDE_BY_SIDE && !lifted.is_channels_last()
+}
+
 impl Limits {
     /// The accumulators that are cleared, added to and written out in quick succession, so that they should be close.
     fn few_sums(&self) -> usize {
@@ -292,6 +309,7 @@ impl Limits {
             _ => false,
         };
         let width = match geometry.c {
+            c if spec.direction == Direction::Forward && are_small(checked) => c.min(SIDE_BY_SIDE),
             _ if !checked.lifted.is_channels_last() => 1,
             // Groups of all channels are contiguous; scattering to them, and filling them, takes no more than one row.
             c if c <= WIDEST || (c <= ROW && takes_one_row) => c,
