@@ -192,7 +192,7 @@ impl<'s, K: Key> Across<'s, K> {
                 }
             };
         }
-        put_best!(2 1, 3 1, 2 2, 3 2, 2 4, 2 8; 1, 2, 3);
+        put_best!(2 1, 3 1, 2 2, 3 2, 2 3, 3 3, 2 4, 3 4, 2 8; 1, 2, 3);
     }
 
     /// Puts the best of `M` columns for each of `n` outputs of some rows, which are `S` columns apart and of one channel.
