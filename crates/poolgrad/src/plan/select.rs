@@ -241,21 +241,26 @@ fn traffic(checked: &Checked) -> (usize, usize) {
     (input, input.saturating_add(bytes(geometry.output_len(), dtype.size() + index)))
 }
 
-/// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, or nearly as
-/// large and shares the cache with what is read; and outputs that are pushed out by an input of which they are a small part.
+/// Whether what a call reads is too much to be in the last-level cache when it begins, beside what it writes.
+fn is_read_from_memory(checked: &Checked) -> bool {
+    let (input, all) = traffic(checked);
+    all - input > last_level_cache_bytes() / 2
+}
+
+/// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, or shares the
+/// cache with what is read and is nearly as large; and outputs that are pushed out by an input of which they are a small part.
 ///
-/// If the sums of a gradient are formed `in_output`, streaming costs a copy: it pays where at least half would be pushed
-/// out, and not for groups of channels, whose sums are held in smaller pieces.
+/// If the sums of a gradient are formed `in_output`, streaming costs a copy, but no line is fetched to be cleared: it pays where
+/// much is read, and not for groups of channels, whose sums are held in smaller pieces.
 fn leaves_the_cache(direction: Direction, checked: &Checked, (in_output, width): (bool, usize)) -> bool {
     let (input, all) = traffic(checked);
     let cache = last_level_cache_bytes();
-    let pushed_out = all >= cache.saturating_mul(2);
     match direction {
         Direction::Gradient if input > cache => true,
-        Direction::Gradient => {
-            input >= cache / 4 * 3 && if in_output { pushed_out && width == 1 } else { all > cache }
-        }
-        Direction::Forward => pushed_out,
+        Direction::Gradient if all <= cache => false,
+        Direction::Gradient if in_output => width == 1 && is_read_from_memory(checked),
+        Direction::Gradient => input >= cache / 4 * 3,
+        Direction::Forward => all >= cache.saturating_mul(2),
     }
 }
 
@@ -333,8 +338,7 @@ impl Limits {
         let own_type = summing == Summing::Once || second_terms || matches!(checked.dtype, DType::F32 | DType::F64);
         let streaming =
             options.streaming.unwrap_or_else(|| leaves_the_cache(spec.direction, checked, (own_type, width)));
-        let (input, all) = traffic(checked);
-        let from_memory = all - input > last_level_cache_bytes() / 2;
+        let from_memory = is_read_from_memory(checked);
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
         let in_place = own_type && !streaming && is_small && checked.lifted.grouped(width).are_groups_contiguous();
