@@ -8,7 +8,7 @@
 //!
 //! 1. clear their sums;
 //! 2. add each output, in ascending order, where its index points; small planes in turns with others (see
-//!    [`Terms::add_in_turns`]);
+//!    [`Terms::add_in_turns`]), and meanwhile ask for the outputs of the next groups, if they are in memory;
 //! 3. round the sums and write them out in one go.
 //!
 //! The sums are the output itself where it can hold them and is not to be streamed. Where it is of a narrower type and has

@@ -66,8 +66,9 @@ impl PlanOptions {
         self
     }
 
-    /// Whether outputs bypass the cache. By default a gradient does that is larger than the last-level cache, and so do the
-    /// outputs of a forward operator that reads and writes twice as much as that.
+    /// Whether outputs bypass the cache. By default those do that would leave the last-level cache before anyone reads them: a
+    /// gradient that is larger, or that is pushed out by what is read; and the outputs of a forward operator that reads and
+    /// writes twice as much as the cache holds.
     #[must_use]
     pub fn streaming(mut self, streaming: bool) -> Self {
         self.streaming = Some(streaming);
