@@ -99,6 +99,12 @@ pub(crate) fn fetch_ahead<T>(element: &T, ahead: usize) {
     imp::fetch((&raw const *element).wrapping_add(ahead).cast());
 }
 
+/// Asks for `n` lines from `origin` on, which will be read soon.
+#[inline(always)]
+pub(crate) fn fetch_lines<T>(origin: *const T, n: usize) {
+    (0..n).for_each(|line| imp::fetch(origin.cast::<i8>().wrapping_add(line * LINE)));
+}
+
 /// Makes streamed rows visible to other threads in order with ordinary stores; each thread calls it when it is done.
 #[inline]
 pub(crate) fn finish() {

@@ -71,6 +71,9 @@ impl<T: Float> TileKernel<T, T> for Mean<'_, T> {
         for group in range.groups {
             let width = self.input.width_of(group);
             let row_len = n_w * width;
+            if width > 1 {
+                self.input.fetch_group(group + 1);
+            }
             let are_whole = row_len <= LONGEST && n_ow <= ROW && self.input.run_len() >= n_h * n_w;
             work.means.flat = range.flat.start;
             let mut flat = range.flat.start;

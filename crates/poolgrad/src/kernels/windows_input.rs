@@ -70,6 +70,9 @@ impl<'k, 'a, T: Float> Plane<'k, 'a, T> {
             _ => None,
         };
         let width = input.width_of(group);
+        if width > 1 && whole.is_none() {
+            input.fetch_group(group + 1);
+        }
         Self { input, group, width, row_len: n_columns * width, whole }
     }
 

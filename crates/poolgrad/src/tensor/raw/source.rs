@@ -4,8 +4,12 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::dtype::Element;
+use crate::exec::stream::{LINE, fetch_lines};
 use crate::tensor::lift::Lifted;
 use crate::tensor::view::TensorView;
+
+/// The bytes that are asked for at once: they should not push out what is in use.
+const FETCHED: usize = 16 << 10;
 
 /// A typed, lifted tensor that kernels read rows from.
 #[derive(Clone, Copy)]
@@ -71,6 +75,16 @@ impl<'a, T: Element> Source<'a, T> {
         } else {
             let (step, channel_step) = (lifted.step(), lifted.channel_step());
             Row::Strided(Strided { origin, len, width, step, channel_step, life: PhantomData })
+        }
+    }
+
+    /// Asks for the memory of a group of small planes that lie one behind the other, if there is such a group.
+    #[inline(always)]
+    pub(crate) fn fetch_group(&self, group: usize) {
+        let lifted = &self.lifted;
+        let bytes = lifted.plane_len().saturating_mul(lifted.width_of(0)).saturating_mul(size_of::<T>());
+        if group < lifted.n_groups() && bytes <= FETCHED && lifted.channel_step() == lifted.plane_len() as isize {
+            fetch_lines(self.origin.wrapping_offset(lifted.place(group, 0)), bytes / LINE);
         }
     }
 
