@@ -241,14 +241,14 @@ fn traffic(checked: &Checked) -> (usize, usize) {
     (input, input.saturating_add(bytes(geometry.output_len(), dtype.size() + index)))
 }
 
-/// Whether what a call reads is too much to be in the last-level cache when it begins, beside what it writes.
+/// Whether what a gradient is made from is too much to be in the last-level cache when the call begins, beside what it writes.
 fn is_read_from_memory(checked: &Checked) -> bool {
     let (input, all) = traffic(checked);
     all - input > last_level_cache_bytes() / 2
 }
 
-/// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, or shares the
-/// cache with what is read and is nearly as large; and outputs that are pushed out by an input of which they are a small part.
+/// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, or is
+/// pushed out by what is read; and outputs that are pushed out by an input of which they are a small part.
 ///
 /// If the sums of a gradient are formed `in_output`, streaming costs a copy, but no line is fetched to be cleared: it pays where
 /// much is read, and not for groups of channels, whose sums are held in smaller pieces.
