@@ -1,12 +1,27 @@
-//! Writing rows past the cache, and reading ahead: the unsafe room of write-out.
+//! Writing rows past the cache, and asking for memory ahead: the unsafe room of write-out.
 //!
 //! An output that is larger than the last-level cache, or is pushed out of it by what is read, is not read again before it
 //! has left the cache. An ordinary store would first fetch each line from memory, to fill the part that is not written; a
 //! non-temporal store of a whole line does not, and so moves half the bytes. Below the cache's size it would only take the
-//! output away from whoever reads it next. On architectures without such stores rows are copied, and nothing is asked for
-//! ahead.
+//! output away from whoever reads it next.
+//!
+//! What a core has under way is limited too, and Intel's hold a line of a non-temporal store longer than one that is fetched:
+//! there few threads write faster by ordinary stores, if lines are asked for in time (see [`streaming_pays`]). On
+//! architectures without such stores rows are copied, and nothing is asked for ahead.
 
 use zerocopy::{Immutable, IntoBytes};
+
+/// How many threads of an Intel processor write faster by ordinary stores. Each then moves a line twice; from about so many on,
+/// they together want more than memory gives, and it is better to move half the bytes.
+const FEW_THREADS: usize = 8;
+
+/// Whether an output that leaves the cache anyway should be written past it by this many threads.
+///
+/// One core of a Cascade Lake at 2.5 GHz writes 6.4 GB/s past the cache, and 9.5 GB/s by ordinary stores to lines that it has
+/// asked for; of a Zen 4, past the cache is faster.
+pub(crate) fn streaming_pays(n_threads: usize) -> bool {
+    n_threads > FEW_THREADS || !imp::is_intel()
+}
 
 /// The bytes of a cache line: the unit in which non-temporal stores leave the core.
 pub(crate) const LINE: usize = 64;
@@ -105,6 +120,17 @@ pub(crate) fn fetch_lines<T>(origin: *const T, n: usize) {
     (0..n).for_each(|line| imp::fetch(origin.cast::<i8>().wrapping_add(line * LINE)));
 }
 
+/// How far ahead of what is written lines are asked for. The processor's own guesses end with each page of four kilobytes.
+const CLAIMED_AHEAD: usize = 2 << 10;
+
+/// Asks for the lines behind those of `row`, at some distance, which will be written soon: where rows are written one after
+/// the other, as many as each takes.
+#[inline(always)]
+pub(crate) fn claim_behind<T>(row: &[T]) {
+    let origin = row.as_ptr().cast::<i8>().wrapping_add(CLAIMED_AHEAD);
+    (0..size_of_val(row)).step_by(LINE).for_each(|at| imp::claim(origin.wrapping_add(at)));
+}
+
 /// Makes streamed rows visible to other threads in order with ordinary stores; each thread calls it when it is done.
 #[inline]
 pub(crate) fn finish() {
@@ -114,7 +140,21 @@ pub(crate) fn finish() {
 #[cfg(target_arch = "x86_64")]
 mod imp {
     use super::{Immutable, IntoBytes, LINE};
-    use core::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_sfence, _mm_stream_si128};
+    use core::arch::asm;
+    use core::arch::x86_64::{
+        __cpuid, __m128i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_sfence, _mm_stream_si128,
+    };
+    use std::sync::OnceLock;
+
+    pub(super) fn is_intel() -> bool {
+        static IS_INTEL: OnceLock<bool> = OnceLock::new();
+        *IS_INTEL.get_or_init(|| {
+            // SAFETY: every x86-64 has the instruction. (Newer compilers know that, and need no block.)
+            #[allow(unused_unsafe)]
+            let leaf = unsafe { __cpuid(0) };
+            [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel"
+        })
+    }
 
     #[inline(always)]
     pub(super) fn copy_lines<T: Copy + IntoBytes + Immutable>(from: &[T], to: &mut [T]) {
@@ -148,6 +188,13 @@ mod imp {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
     }
 
+    #[inline(always)]
+    pub(super) fn claim(at: *const i8) {
+        // SAFETY: a hint: an address that cannot be written is no error, and a processor that does not know it does nothing.
+        // (The intrinsic of this name needs a feature that levels do not name.)
+        unsafe { asm!("prefetchw byte ptr [{}]", in(reg) at.addr(), options(nomem, nostack, preserves_flags)) };
+    }
+
     pub(super) fn finish() {
         // SAFETY: SSE is part of every x86-64.
         unsafe { _mm_sfence() };
@@ -162,7 +209,13 @@ mod imp {
         to.copy_from_slice(from);
     }
 
+    pub(super) fn is_intel() -> bool {
+        false
+    }
+
     pub(super) fn fetch(_: *const i8) {}
+
+    pub(super) fn claim(_: *const i8) {}
 
     pub(super) fn finish() {}
 }

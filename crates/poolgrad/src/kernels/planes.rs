@@ -165,7 +165,11 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
                 n_added += self.add(groups.clone(), into, &mut buffers);
                 self.round_few(groups.clone(), (into, target), &mut buffers);
             } else {
-                rows::clear(into);
+                if in_memory && sums_are_output {
+                    rows::clear_output(into)
+                } else {
+                    rows::clear(into)
+                }
                 n_added += self.add(groups.clone(), into, &mut buffers);
                 if !sums_are_output {
                     T::narrow(into, target);

@@ -5,6 +5,7 @@
 use std::hint::black_box;
 
 use crate::dtype::{Accumulator, Element, Sum, Summed};
+use crate::exec::stream::claim_behind;
 use crate::exec::{Scratch, booked};
 use crate::tensor::raw::{OutTile, Row};
 
@@ -18,6 +19,9 @@ pub(crate) const WIDEST: usize = ROW / 8;
 /// The bytes of a row that is better cleared by the system's own routine.
 const LONG: usize = 32 << 10;
 
+/// The elements of an output that are cleared at a time: some lines.
+const CLEARED: usize = 64;
+
 /// Sets every element to +0.0.
 #[inline(always)]
 pub(crate) fn clear<A: Sum>(row: &mut [A]) {
@@ -26,6 +30,19 @@ pub(crate) fn clear<A: Sum>(row: &mut [A]) {
     }
     // Of a zero that it knows, the compiler makes a call, which takes longer to begin than a short row takes.
     row.fill(black_box(A::ZERO));
+}
+
+/// The same for memory of an output, whose lines come from afar.
+#[inline(always)]
+pub(crate) fn clear_output<A: Sum>(row: &mut [A]) {
+    let zeros = [black_box(A::ZERO); CLEARED];
+    let (parts, rest) = row.as_chunks_mut();
+    for part in parts {
+        claim_behind(part);
+        *part = zeros;
+    }
+    claim_behind(rest);
+    clear(rest);
 }
 
 /// Adds `terms` to `sums`, element by element.

@@ -28,6 +28,7 @@ use super::rows::{self, ROW};
 use super::stretches::{Stretches, copy_over, multiply};
 use super::widen::{OutputRows, Widen, most_pitch};
 use crate::dtype::{Accumulator, Element, Float, Sum};
+use crate::exec::stream::claim_behind;
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::partition::{Partition, Wanted};
@@ -278,12 +279,15 @@ impl<T: Float> Spread<'_, T> {
             T::widen(gradients, shares);
             shares.iter_mut().for_each(|share| *share = T::Acc::ZERO + *share / count);
             T::narrow(shares, rounded);
+            let places = ROW / width;
             for (group, values) in groups.zip(rounded.chunks_exact(width)) {
                 if let Some(memory) = tile.first.memory(group..group + 1, range.flat.clone()) {
-                    repeat(values, memory);
+                    for part in memory.chunks_mut(places * width) {
+                        claim_behind(part);
+                        repeat(values, part);
+                    }
                     continue;
                 }
-                let places = ROW / width;
                 repeat(values, &mut even[..places * width]);
                 for flat in range.flat.clone().step_by(places) {
                     let n_places = places.min(range.flat.end - flat);
@@ -373,6 +377,7 @@ impl Block<'_> {
             let cells = &rounded.elements[number * rounded.pitch..];
             if rounded.are_wide {
                 for row in rows.places {
+                    claim_behind(&slab[row * len..(row + 1) * len]);
                     copy_over(cells, &mut slab[row * len..], len);
                 }
             } else {

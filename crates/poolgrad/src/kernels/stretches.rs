@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use crate::dtype::Element;
+use crate::exec::stream::claim_behind;
 use crate::exec::{Scratch, booked};
 use crate::geometry::AxisWindows;
 
@@ -200,12 +201,13 @@ fn copy_lines<T: Element, const N: usize>(from: &[T], to: &mut [T], len: usize) 
     }
 }
 
-/// Repeats the first `len` elements of `row` to its end.
+/// Repeats the first `len` elements of `row`, which is of an output, to its end.
 #[inline(always)]
 pub(super) fn multiply<T: Element>(row: &mut [T], len: usize) {
     let mut done = len;
     while done < row.len() {
         let more = done.min(row.len() - done).min((CLOSE / len).max(1) * len);
+        claim_behind(&row[done..done + more]);
         row.copy_within(..more, done);
         done += more;
     }

@@ -232,7 +232,8 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
             let slot = stack.slot(held.end, sums.ring);
             let n_slices = (end - held.end).min(sums.ring - slot);
             for lane in sums.lanes.iter_mut().take(lanes.len()) {
-                rows::clear(&mut lane[slot * part..(slot + n_slices) * part]);
+                let slices = &mut lane[slot * part..(slot + n_slices) * part];
+                if sums.out.is_none() { rows::clear_output(slices) } else { rows::clear(slices) }
             }
             held.end += n_slices;
         }

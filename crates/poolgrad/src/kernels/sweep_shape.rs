@@ -119,6 +119,13 @@ impl SweepShape {
         rows.saturating_mul(columns).saturating_mul(width) <= 2 * second::MOST
     }
 
+    /// The sums that the windows of one place of the stack reach.
+    pub(crate) fn reached(geometry: &Geometry, width: usize) -> usize {
+        let [axis, rows, columns] = stacked(geometry);
+        let slice = rows.input().saturating_mul(columns.input()).saturating_mul(width);
+        axis.most_covered(1).saturating_mul(slice)
+    }
+
     /// The sums that one lane holds.
     pub(crate) fn sums_len(&self) -> usize {
         self.held.saturating_mul(self.part_len())

@@ -4,6 +4,7 @@ use super::check::Checked;
 use super::options::{BadIndices, PlanOptions};
 use crate::dtype::{DType, Float, Index};
 use crate::error::Error;
+use crate::exec::stream::streaming_pays;
 use crate::exec::{last_level_cache_bytes, max_workers};
 use crate::geometry::Geometry;
 use crate::kernels::{
@@ -186,6 +187,10 @@ impl Choice {
 /// The bytes of accumulators that a tile may have: they should stay in the second-level cache.
 const TILE_BYTES: usize = 256 << 10;
 
+/// The bytes up to which sums that are still added to may lie in the output. More would leave the caches before they are
+/// complete; smaller blocks, which are copied to the output, do not.
+const IN_PLACE_BYTES: usize = 4 << 20;
+
 /// The most accumulators that a tile may be wished to have: what a worker holds is located by 31 bits.
 const LARGEST_TILE: usize = 1 << 29;
 
@@ -336,12 +341,17 @@ impl Limits {
         };
         let second_terms = summing == Summing::Few && SweepShape::takes_second_terms(geometry, width);
         let own_type = summing == Summing::Once || second_terms || matches!(checked.dtype, DType::F32 | DType::F64);
-        let streaming =
-            options.streaming.unwrap_or_else(|| leaves_the_cache(spec.direction, checked, (own_type, width)));
+        let leaves = || leaves_the_cache(spec.direction, checked, (own_type, width));
+        let streaming = options.streaming.unwrap_or_else(|| streaming_pays(n_workers) && leaves());
         let from_memory = is_read_from_memory(checked);
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
-        let in_place = own_type && !streaming && is_small && checked.lifted.grouped(width).are_groups_contiguous();
+        let stays_close = SweepShape::reached(geometry, width).saturating_mul(accumulator) <= IN_PLACE_BYTES;
+        let in_place = stays_close
+            && own_type
+            && !streaming
+            && is_small
+            && checked.lifted.grouped(width).are_groups_contiguous();
         Self { tile_elements, n_workers, width, summing, second_terms, in_place, streaming, from_memory }
     }
 }

@@ -5,10 +5,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::dtype::Element;
-use crate::exec::stream::Pending;
+use crate::exec::stream::{Pending, claim_behind};
 use crate::tensor::lift::Lifted;
 use crate::tensor::partition::{Partition, TileRange};
 use crate::tensor::view::TensorViewMut;
+
+/// The elements that are written between asking for memory.
+const AT_ONCE: usize = 1024;
 
 /// One typed, lifted tensor that tiles write to.
 struct Output<T> {
@@ -175,7 +178,10 @@ impl<'t, T: Element> OutTile<'t, T> {
         } else {
             // SAFETY: the caller vouches for as many elements as `values` has.
             let row = unsafe { std::slice::from_raw_parts_mut(origin, values.len()) };
-            row.copy_from_slice(values);
+            for (row, values) in row.chunks_mut(AT_ONCE).zip(values.chunks(AT_ONCE)) {
+                claim_behind(row);
+                row.copy_from_slice(values);
+            }
         }
     }
 
