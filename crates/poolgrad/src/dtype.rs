@@ -164,6 +164,8 @@ pub(crate) trait Index: Element {
     fn offset(self) -> usize;
     /// The index as an offset below `2^31`; a larger number where it is none.
     fn small_offset(self) -> u32;
+    /// Those of a row: the row itself where they are as wide, or in `buffer`.
+    fn small_offsets<'a>(row: &'a [Self], buffer: &'a mut [u32]) -> &'a [u32];
     /// The index, which as an offset is beyond all tensors where it is negative.
     fn wide_offset(self) -> u64;
     /// An offset as an index. The plan has checked that every offset of the volume fits.
@@ -304,7 +306,7 @@ impl Summed for bf16 {
 }
 
 macro_rules! indices {
-    ($($type:ty => $small_offset:expr),*) => {$(
+    ($($type:ty => $small_offset:expr, $small_offsets:expr),*) => {$(
         impl Index for $type {
             #[inline(always)]
             fn offset(self) -> usize {
@@ -313,6 +315,10 @@ macro_rules! indices {
             #[inline(always)]
             fn small_offset(self) -> u32 {
                 $small_offset(self)
+            }
+            #[inline(always)]
+            fn small_offsets<'a>(row: &'a [Self], buffer: &'a mut [u32]) -> &'a [u32] {
+                $small_offsets(row, buffer)
             }
             #[inline(always)]
             fn wide_offset(self) -> u64 {
@@ -329,9 +335,24 @@ macro_rules! indices {
     )*};
 }
 indices!(
-    i32 => |index| index as u32,
-    i64 => |index: i64| if (index as u64) < 1 << 31 { index as u32 } else { u32::MAX }
+    i32 => |index| index as u32, |row, _| same_bits(row),
+    // What has any of the upper bits is none. Rows are made narrow first: what follows then fills vectors twice as well.
+    i64 => |index: i64| if index >> 32 == 0 { index as u32 } else { u32::MAX }, narrow_offsets
 );
+
+/// [`Index::small_offsets`] of indices that are as wide.
+#[inline(always)]
+fn same_bits(row: &[i32]) -> &[u32] {
+    <[u32]>::ref_from_bytes(row.as_bytes()).expect("both types have the same size and alignment")
+}
+
+/// [`Index::small_offsets`] of wide indices.
+#[inline(always)]
+fn narrow_offsets<'a>(row: &[i64], buffer: &'a mut [u32]) -> &'a [u32] {
+    let offsets = &mut buffer[..row.len()];
+    offsets.iter_mut().zip(row).for_each(|(offset, index)| *offset = index.small_offset());
+    offsets
+}
 
 #[cfg(test)]
 mod tests {
@@ -398,5 +419,18 @@ mod tests {
         assert!((-1i32).wide_offset() > i64::MAX as u64 && (-1i64).wide_offset() > i64::MAX as u64);
         assert_eq!((7i32.wide_offset(), 7i64.wide_offset()), (7, 7));
         assert_eq!(i64::from(i32::MAX).small_offset(), i32::MAX as u32);
+    }
+
+    /// Oracle: index by index.
+    #[test]
+    fn rows_of_offsets_are_those_of_their_indices() {
+        fn check<I: Index>(row: &[I]) {
+            let one_by_one: Vec<u32> = row.iter().map(|index| index.small_offset()).collect();
+            for len in 0..=row.len() {
+                assert_eq!(I::small_offsets(&row[..len], &mut vec![9; row.len()]), &one_by_one[..len]);
+            }
+        }
+        check(&[3, -1, i32::MIN, i32::MAX, 0, 7]);
+        check(&[3, -1, i64::MIN, i64::MAX, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 7, 0, 7]);
     }
 }

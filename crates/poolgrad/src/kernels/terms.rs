@@ -24,6 +24,7 @@ const AHEAD: usize = 512;
 /// Terms of outputs of one group, ready to be added.
 pub(super) struct Terms<'s, A: Sum> {
     wide: &'s mut [A],
+    offsets: &'s mut [u32],
     places: &'s mut [u32],
     terms: &'s mut [A],
     /// The channels of outputs, for how many of them these are known, and for groups of how many channels.
@@ -38,6 +39,7 @@ impl<'s, A: Sum> Terms<'s, A> {
     pub(super) fn new(scratch: &mut Scratch<'s>, len: usize) -> Self {
         Self {
             wide: scratch.row(len),
+            offsets: scratch.row(len),
             places: scratch.row(len),
             terms: scratch.row(len),
             channels: scratch.row(len),
@@ -62,7 +64,7 @@ impl<'s, A: Sum> Terms<'s, A> {
 
     /// The scratch bytes for up to `len` outputs at a time.
     pub(super) const fn bytes(len: usize) -> usize {
-        2 * booked::<u32>(len) + 2 * booked::<A>(len)
+        3 * booked::<u32>(len) + 2 * booked::<A>(len)
     }
 
     /// How many outputs of groups of `width` channels are made ready at a time.
@@ -104,13 +106,14 @@ impl<'s, A: Sum> Terms<'s, A> {
             }
         }
         let gradients = widened::<T>(gradients, self.wide);
+        let offsets = I::small_offsets(indices, self.offsets);
         let (n_places, width) = ((n_sums / width) as u32, width as u32);
         let mut n_outside = 0;
         let targets = self.places.iter_mut().zip(&mut *self.terms);
-        for (((&index, &gradient), &channel), (place, term)) in
-            indices.iter().zip(gradients).zip(&*self.channels).zip(targets)
+        for (((&offset, &gradient), &channel), (place, term)) in
+            offsets.iter().zip(gradients).zip(&*self.channels).zip(targets)
         {
-            let found = locate.place(index.small_offset());
+            let found = locate.place(offset);
             let inside = found < n_places;
             *place = if inside { found * width } else { 0 } + channel;
             *term = if inside { gradient } else { A::NOTHING };
