@@ -11,8 +11,8 @@
 
 use zerocopy::{Immutable, IntoBytes};
 
-/// How many threads of an Intel processor write faster by ordinary stores. Each then moves a line twice; from about so many on,
-/// they together want more than memory gives, and it is better to move half the bytes.
+/// How many threads of an Intel processor are taken to write faster by ordinary stores. Each then moves a line twice, and more
+/// of them would want more than six channels of memory give: then it is better to move half the bytes. (Two were measured.)
 const FEW_THREADS: usize = 8;
 
 /// Whether an output that leaves the cache anyway should be written past it by this many threads.
