@@ -1,6 +1,6 @@
 //! Running a kernel over all tiles of its outputs.
 
-use fearless_simd::{Simd, dispatch};
+use fearless_simd::{Level, Simd};
 
 use super::crew::Crew;
 use super::scratch::Scratch;
@@ -9,11 +9,34 @@ use crate::dtype::Element;
 use crate::tensor::raw::{Target, Tile};
 
 /// A computation that fills one tile at a time.
-///
-/// Its methods are `#[inline(always)]`, so that they are compiled into the loop below once for each ISA level.
 pub(crate) trait TileKernel<T: Element, U: Element>: Sync {
     /// Fills every element of `tile`, by loops that are compiled for the level `simd`.
+    ///
+    /// Implementations are `#[inline(always)]`, so that they are compiled into the loop below once for each ISA level.
     fn fill<S: Simd>(&self, simd: S, tile: Tile<'_, T, U>, scratch: Scratch<'_>);
+
+    /// Fills tiles of `target` with a number below `end` until none is left, at this level.
+    ///
+    /// A method that is never inlined, not a function, since the compiler then counts the loop as a part of the kernel's
+    /// module: it compiles the modules of all kernels side by side, where one module with every loop had to wait.
+    #[inline(never)]
+    #[cfg_attr(test, expect(unused_variables, reason = "unit tests come without kernels"))]
+    fn fill_tiles(&self, level: Level, target: &Target<'_, T, U>, end: usize, scratch: &mut [u8]) {
+        #[cfg(not(test))]
+        fearless_simd::dispatch!(level, simd => self.fill_tiles_by(simd, target, end, scratch));
+        // Kernels are tested from outside; here they would only be compiled, for minutes.
+        #[cfg(test)]
+        unreachable!("unit tests come without kernels");
+    }
+
+    /// The loop of `fill_tiles`.
+    #[inline(always)]
+    #[cfg_attr(test, expect(dead_code, reason = "unit tests come without kernels"))]
+    fn fill_tiles_by<S: Simd>(&self, simd: S, target: &Target<'_, T, U>, end: usize, scratch: &mut [u8]) {
+        while let Some(tile) = target.claim_before(end) {
+            self.fill(simd, tile, Scratch::new(scratch));
+        }
+    }
 }
 
 /// Fills every tile of `target` with a number below `end`.
@@ -25,9 +48,7 @@ pub(crate) fn run_tiles<T: Element, U: Element>(
 ) {
     let level = crew.isa.level();
     crew.run(&|scratch| {
-        dispatch!(level, simd => while let Some(tile) = target.claim_before(end) {
-            kernel.fill(simd, tile, Scratch::new(scratch));
-        });
+        kernel.fill_tiles(level, target, end, scratch);
         stream::finish();
     });
 }
