@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::python;
-use crate::steps::{Step, run_all};
+use crate::steps::{Step, only_levels, run_all};
 
 /// Runs every check of the workspace and ends with one line of counts.
 ///
@@ -55,12 +55,15 @@ fn cargo_steps() -> Vec<Step> {
             "a test dependency turns `rayon` on: let it depend on poolgrad with `default-features = false`",
         )
         .without("poolgrad feature \"rayon\""),
-        // Only the library and the integration tests: documentation examples do not differ without threads.
+        // Only the library and the integration tests: documentation examples do not differ without threads. Kernels are
+        // compiled for one ISA level, which takes a third of the time of all: what differs without threads is above them.
+        // A folder of its own keeps these builds from replacing the ordinary ones.
         Step::cargo(
             "serial tests",
-            "test --package poolgrad --no-default-features --lib --tests --no-fail-fast",
+            "test --package poolgrad --no-default-features --lib --tests --no-fail-fast --target-dir target/serial",
             "the library must also work without the `rayon` feature",
-        ),
+        )
+        .with("RUSTFLAGS", only_levels(&[])),
         // Libraries only: the program shares its name with the library, and its page would replace the other.
         Step::cargo("documents", "doc --workspace --lib --no-deps", "mend the warnings of rustdoc above")
             .with("RUSTDOCFLAGS", "-D warnings"),

@@ -25,6 +25,8 @@ fn follow(document: &Path, folder: &Path) -> Ended {
     for variable in ["ASCEND_HOME_PATH", "LD_LIBRARY_PATH", "POOLGRAD_LOG", "POOLGRAD_INDEX_POLICY"] {
         command.env_remove(variable);
     }
+    // The library that the document builds has been built by now: what still takes long has hung.
+    tree();
     finish(command, &scratch().join("follow"))
 }
 
