@@ -149,21 +149,37 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
         let in_one_piece = range.is_contiguous();
         for group in range.groups {
             let mut slabs = Slabs { pieces: &mut *pieces, first: 0, n_gathered: 0 };
+            let flat = range.flat.clone();
+            let memory = if in_one_piece { tile.first.memory(group..group + 1, flat) } else { None };
+            let mut to = match memory {
+                Some(memory) => To::Memory(memory),
+                None => To::Rows(&mut tile.first),
+            };
             for depths in block.d.iter() {
                 let rounded = self.cells_of(group, depths.outputs, &block, &mut cells);
-                let flat = range.flat.clone();
-                let memory = if in_one_piece { tile.first.memory(group..group + 1, flat) } else { None };
-                if let Some(memory) = memory {
-                    self.fill_memory((group, depths.places), (&block, rounded), memory);
-                } else if lens.by_rows {
-                    self.write_rows((group, depths.places), (&block, rounded), slabs.pieces, &mut tile.first);
-                } else {
-                    self.write_slabs((group, depths.places), (&block, rounded), &mut slabs, &mut tile.first);
+                match &mut to {
+                    To::Memory(memory) => self.fill_memory((group, depths.places), (&block, rounded), memory),
+                    To::Rows(out) if lens.by_rows => {
+                        self.write_rows((group, depths.places), (&block, rounded), slabs.pieces, out);
+                    }
+                    To::Rows(out) => {
+                        self.write_slabs((group, depths.places), (&block, rounded), &mut slabs, out);
+                    }
                 }
             }
-            self.flush(group, &block, &mut slabs, &mut tile.first);
+            if let To::Rows(out) = to {
+                self.flush(group, &block, &mut slabs, out);
+            }
         }
     }
+}
+
+/// Where a plane of a tile goes.
+enum To<'m, 't, T: Element> {
+    /// Into the output itself.
+    Memory(&'m mut [T]),
+    /// There by rows or slabs.
+    Rows(&'m mut OutTile<'t, T>),
 }
 
 /// Slabs on their way to the output.
