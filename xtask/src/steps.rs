@@ -128,7 +128,7 @@ pub(crate) fn run_all(steps: &[Step]) -> Result<(), Failure> {
 /// Compiler flags that leave out the kernels of all ISA levels but these and the target's own. A library that was built
 /// with them runs on any machine, at the best level that is left.
 ///
-/// To compile all levels takes several times as long; the flags are those of `fearless_simd`.
+/// Most of the time of a build goes to compiling kernels, once for each level. The flags are those of `fearless_simd`.
 pub(crate) fn only_levels(kept: &[&str]) -> String {
     let left_out = ["sse4_2", "avx2", "avx512"].into_iter().filter(|level| !kept.contains(level));
     left_out.map(|level| format!("--cfg disable_dispatch_{level}")).collect::<Vec<_>>().join(" ")

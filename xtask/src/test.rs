@@ -56,7 +56,7 @@ fn cargo_steps() -> Vec<Step> {
         )
         .without("poolgrad feature \"rayon\""),
         // Only the library and the integration tests: documentation examples do not differ without threads. Kernels are
-        // compiled for one ISA level, which takes a third of the time of all: what differs without threads is above them.
+        // compiled for one ISA level, since that is what takes long, and what differs without threads is above them.
         // A folder of its own keeps these builds from replacing the ordinary ones.
         Step::cargo(
             "serial tests",
