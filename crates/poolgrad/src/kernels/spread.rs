@@ -367,7 +367,10 @@ impl<T: Float> Spread<'_, T> {
 fn repeat<T: Element>(values: &[T], row: &mut [T]) {
     match values {
         &[value] => row.fill(value),
-        values => row.chunks_exact_mut(values.len()).for_each(|places| places.copy_from_slice(values)),
+        values => {
+            row[..values.len()].copy_from_slice(values);
+            multiply(row, values.len());
+        }
     }
 }
 
