@@ -35,6 +35,30 @@ pub(super) struct Stretch {
     pub(super) outputs: Range<usize>,
 }
 
+/// The stretches of `places`, whose windows have no gaps, in ascending order.
+#[inline(always)]
+fn of_axis(axis: &AxisWindows, places: Range<usize>) -> impl Iterator<Item = Stretch> {
+    let mut outputs = axis.reaching(places.start..places.start + 1);
+    // Where the first window of a stretch ends, and where the one after its last begins, be there one or not.
+    let (mut ending, mut beginning) = (axis.windows_from(outputs.start), axis.windows_from(outputs.end));
+    let (mut end, mut begin) = (ending.next().last() + 1, beginning.next().first);
+    let (origin, mut start) = (places.start, places.start);
+    std::iter::from_fn(move || {
+        if start == places.end {
+            return None;
+        }
+        while begin <= start {
+            (outputs.end, begin) = (outputs.end + 1, beginning.next().first);
+        }
+        while end <= start {
+            (outputs.start, end) = (outputs.start + 1, ending.next().last() + 1);
+        }
+        let first = start - origin;
+        start = end.min(begin).min(places.end);
+        Some(Stretch { places: first..start - origin, outputs: outputs.clone() })
+    })
+}
+
 impl<'s> Stretches<'s> {
     /// The most stretches that `n_places` neighbours fall into: each but the last ends where a window begins or ends.
     pub(super) fn most(axis: &AxisWindows, n_places: usize) -> usize {
@@ -47,29 +71,15 @@ impl<'s> Stretches<'s> {
         3 * booked::<usize>(Self::most(axis, n_places))
     }
 
-    /// The stretches of `places`, whose windows have no gaps.
+    /// The stretches of `places`, in scratch.
     #[inline(always)]
     pub(super) fn new(axis: &AxisWindows, places: Range<usize>, scratch: &mut Scratch<'s>) -> Self {
         let most = Self::most(axis, places.len());
         let [ends, firsts, lasts] = std::array::from_fn(|_| scratch.row::<usize>(most));
-        let mut outputs = axis.reaching(places.start..places.start + 1);
-        // Where the first window of a stretch ends, and where the one after its last begins, be there one or not.
-        let (mut ending, mut beginning) = (axis.windows_from(outputs.start), axis.windows_from(outputs.end));
-        let (mut end, mut begin) = (ending.next().last() + 1, beginning.next().first);
         let mut n = 0;
-        loop {
-            let start = end.min(begin).min(places.end);
-            (ends[n], firsts[n], lasts[n]) = (start - places.start, outputs.start, outputs.end);
+        for stretch in of_axis(axis, places.clone()) {
+            (ends[n], firsts[n], lasts[n]) = (stretch.places.end, stretch.outputs.start, stretch.outputs.end);
             n += 1;
-            if start == places.end {
-                break;
-            }
-            while begin <= start {
-                (outputs.end, begin) = (outputs.end + 1, beginning.next().first);
-            }
-            while end <= start {
-                (outputs.start, end) = (outputs.start + 1, ending.next().last() + 1);
-            }
         }
         Self {
             first_place: places.start,
@@ -79,6 +89,11 @@ impl<'s> Stretches<'s> {
             firsts: &firsts[..n],
             lasts: &lasts[..n],
         }
+    }
+
+    /// How many a whole axis falls into.
+    pub(super) fn count(axis: &AxisWindows) -> usize {
+        of_axis(axis, 0..axis.input()).count()
     }
 
     /// How many there are.

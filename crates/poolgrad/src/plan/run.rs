@@ -6,7 +6,7 @@ use super::{Plan, TypedTask};
 use crate::dtype::{Element, Float, Index, Summed};
 use crate::error::Error;
 use crate::exec::{Crew, TileKernel, run_tiles};
-use crate::kernels::{Buckets, Mean, Outputs, Planes, Spread, Summing, Sweep, WindowsMax};
+use crate::kernels::{Buckets, Mean, Outputs, Planes, Spread, SpreadPlanes, Summing, Sweep, WindowsMax};
 use crate::spec::Operands;
 use crate::tensor::raw::{Cut, Source, Target};
 use crate::tensor::{TensorView, TensorViewMut};
@@ -52,9 +52,17 @@ impl TypedTask for Run<'_, '_> {
                 plan.fill::<T, I>(&kernel, (output, Some(indices)), &mut crew);
             }
             Operands::Spread { grad_output, grad_input } => {
-                let Way { partition, width, .. } = choice.way;
-                let kernel = Spread::new(plan.source(&grad_output, width), geometry, (partition, width));
-                plan.fill::<T, T>(&kernel, (grad_input, None), &mut crew);
+                let Way { partition, width, spread, .. } = choice.way;
+                let source = plan.source(&grad_output, width);
+                let outputs = (grad_input, None);
+                match spread {
+                    Some(shape) => {
+                        plan.fill::<T, T>(&SpreadPlanes::new(source, geometry, shape), outputs, &mut crew)
+                    }
+                    None => {
+                        plan.fill::<T, T>(&Spread::new(source, geometry, (partition, width)), outputs, &mut crew)
+                    }
+                }
             }
             Operands::Scatter { grad_output, indices, mut grad_input } => {
                 let Choice { way, far, bad_indices, .. } = choice;

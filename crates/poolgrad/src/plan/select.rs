@@ -8,8 +8,8 @@ use crate::exec::stream::streaming_pays;
 use crate::exec::{last_level_cache_bytes, max_workers};
 use crate::geometry::Geometry;
 use crate::kernels::{
-    Buckets, Mean, PlanesShape, ROW, Spread, Summing, Sweep, SweepLimits, SweepShape, WIDEST, WindowsMax,
-    cut_for_spread,
+    Buckets, Mean, PlanesShape, ROW, Spread, SpreadShape, Summing, Sweep, SweepLimits, SweepShape, WIDEST,
+    WindowsMax, cut_for_spread,
 };
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
@@ -24,6 +24,8 @@ pub(super) enum Kernel {
     ScatterSweep,
     /// Sort outputs by the part they fall into, then scatter.
     ScatterBuckets,
+    /// Spread the outputs of some small planes at a time.
+    SpreadPlanes,
     /// Spread rows over their windows.
     SpreadRows,
     /// The maxima of windows, by rows.
@@ -40,7 +42,7 @@ impl Kernel {
                 &[Kernel::ScatterPlanes, Kernel::ScatterSweep, Kernel::ScatterBuckets]
             }
             (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Forward) => &[Kernel::MaxRows],
-            (Pool::AdaptiveAvg(_), Direction::Gradient) => &[Kernel::SpreadRows],
+            (Pool::AdaptiveAvg(_), Direction::Gradient) => &[Kernel::SpreadPlanes, Kernel::SpreadRows],
             (Pool::AdaptiveAvg(_), Direction::Forward) => &[Kernel::MeanRows],
         }
     }
@@ -51,6 +53,7 @@ impl Kernel {
             Kernel::ScatterPlanes => "scatter:planes",
             Kernel::ScatterSweep => "scatter:sweep",
             Kernel::ScatterBuckets => "scatter:buckets",
+            Kernel::SpreadPlanes => "spread:planes",
             Kernel::SpreadRows => "spread:rows",
             Kernel::MaxRows => "max:rows",
             Kernel::MeanRows => "mean:rows",
@@ -68,6 +71,9 @@ impl Kernel {
                 plane_elements <= limits.most_sums() && limits.occupies_workers(geometry, rounds)
             }
             Kernel::ScatterSweep => SweepShape::accepts(geometry),
+            Kernel::SpreadPlanes => {
+                SpreadShape::new(geometry, limits.width).is_some() && limits.occupies_workers(geometry, ROUNDS)
+            }
             _ => true,
         }
     }
@@ -82,6 +88,8 @@ pub(super) struct Way {
     pub(super) width: usize,
     /// How planes are swept, by the kernel that sweeps.
     pub(super) sweep: SweepShape,
+    /// How outputs are spread over some planes at a time, if they can be.
+    pub(super) spread: Option<SpreadShape>,
     /// How the sums of a max gradient are formed.
     pub(super) summing: Summing,
     /// Whether outputs are written past the cache.
@@ -114,7 +122,9 @@ impl Way {
         let (unit, most) = match (kernel, limits.summing) {
             // Sums are cleared once for each tile.
             (Kernel::ScatterPlanes, Summing::Few) => (geometry.input_len(), geometry.input_len().saturating_mul(8)),
-            (Kernel::ScatterPlanes, _) => (geometry.input_len(), limits.tile_elements / width),
+            (Kernel::ScatterPlanes | Kernel::SpreadPlanes, _) => {
+                (geometry.input_len(), limits.tile_elements / width)
+            }
             _ => (1, limits.tile_elements / width),
         };
         let wanted = Wanted { unit, most: most.max(1), least_tiles };
@@ -134,7 +144,8 @@ impl Way {
         };
         let groups_at_hand = !limits.streaming && checked.lifted.grouped(width).are_groups_contiguous();
         let Limits { streaming, from_memory, .. } = *limits;
-        Self { kernel, partition, width, sweep, summing, streaming, groups_at_hand, from_memory }
+        let spread = (kernel == Kernel::SpreadPlanes).then(|| SpreadShape::new(geometry, width)).flatten();
+        Self { kernel, partition, width, sweep, spread, summing, streaming, groups_at_hand, from_memory }
     }
 
     /// How planes are scattered to as a whole.
@@ -157,7 +168,10 @@ impl Way {
                 let buckets = Buckets::new(geometry, self.partition, n_workers);
                 (buckets.bytes::<T, I>(), buckets.shared_bytes())
             }
-            Kernel::SpreadRows => (Spread::<T>::bytes(geometry, (&self.partition, self.width)), 0),
+            Kernel::SpreadPlanes | Kernel::SpreadRows => match &self.spread {
+                Some(shape) => (shape.bytes::<T>(geometry), 0),
+                None => (Spread::<T>::bytes(geometry, (&self.partition, self.width)), 0),
+            },
             Kernel::MaxRows => (WindowsMax::<T>::bytes::<I>(), 0),
             Kernel::MeanRows => (Mean::<T>::bytes(), 0),
         }
@@ -311,7 +325,7 @@ impl Limits {
         let takes_one_row = match Kernel::family(spec)[0] {
             Kernel::ScatterPlanes => true,
             // Sums are formed in as many rows as are needed.
-            Kernel::SpreadRows => true,
+            Kernel::SpreadPlanes | Kernel::SpreadRows => true,
             // A place of a group cannot be shared out among workers.
             Kernel::MeanRows => {
                 geometry.n.saturating_mul(geometry.output_len()) >= n_workers.saturating_mul(TILES_PER_WORKER)
