@@ -55,7 +55,8 @@ impl SweepShape {
         let width = limits.width;
         let mut block = [reach[0], dims[1], dims[2]];
         // Neighbouring blocks both read the outputs between them, so first the axis is cut that costs the least.
-        let least = [(1, 2 * reach[1]), (2, (4 * reach[2]).max(64)), (0, 1), (1, 1), (2, 1)];
+        let [_, rows, columns] = least_block(reach);
+        let least = [(1, rows), (2, columns), (0, 1), (1, 1), (2, 1)];
         for (axis, least) in least.into_iter().filter(|_| !limits.in_place) {
             let others = block.iter().product::<usize>().saturating_mul(width) / block[axis];
             let fitting = (limits.most_sums / others.max(1)).max(least);
@@ -119,6 +120,16 @@ impl SweepShape {
         rows.saturating_mul(columns).saturating_mul(width) <= 2 * second::MOST
     }
 
+    /// The sums of the smallest blocks that are as long as windows, and neither read most outputs again for their neighbours nor
+    /// cut rows short.
+    pub(crate) fn least_sums(geometry: &Geometry, width: usize) -> usize {
+        let axes = stacked(geometry);
+        let [slices, rows, columns] = least_block(axes.map(|axis| axis.most_covered(1)));
+        let [_, n_rows, n_columns] = axes.map(|axis| axis.input());
+        let sizes = [slices, even(n_rows, rows), even(n_columns, columns)];
+        sizes.into_iter().fold(width, |sums, size| sums.saturating_mul(size))
+    }
+
     /// The sums that the windows of one place of the stack reach.
     pub(crate) fn reached(geometry: &Geometry, width: usize) -> usize {
         let [axis, rows, columns] = stacked(geometry);
@@ -152,6 +163,11 @@ impl SweepShape {
     }
 }
 
+/// The slices, rows and columns of a block where windows reach over so many.
+fn least_block([slices, rows, columns]: [usize; 3]) -> [usize; 3] {
+    [slices, rows.saturating_mul(2), columns.saturating_mul(4).max(64)]
+}
+
 /// The axes of the slices, rows and columns: the first is the slowest that has more than one place. Flat offsets are the
 /// same.
 fn stacked(geometry: &Geometry) -> [AxisWindows; 3] {
@@ -170,6 +186,7 @@ fn even(len: usize, most: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::FixedTaps;
 
     fn limits(width: usize) -> SweepLimits {
         SweepLimits {
@@ -204,6 +221,30 @@ mod tests {
                 assert!(shape.held <= shape.block[0] && shape.step >= 1);
             }
         }
+    }
+
+    #[test]
+    fn blocks_are_as_long_as_windows_where_the_least_ones_are_held() {
+        let fixed = |(input, kernel_size): (usize, i64)| {
+            AxisWindows::fixed(
+                (input, input),
+                FixedTaps { kernel_size, stride: 1, padding: kernel_size / 2, dilation: 1 },
+            )
+        };
+        let mut n_held = 0;
+        for axes in [[(10, 5), (28, 5), (17, 5)], [(16, 3), (112, 3), (112, 3)], [(16, 7), (56, 7), (300, 7)]] {
+            let geometry = Geometry { n: 1, c: 512, axes: axes.map(fixed) };
+            for width in [16, 32, 64, 96, 128, 512] {
+                let shape = SweepShape::new(&geometry, &limits(width));
+                if SweepShape::least_sums(&geometry, width) <= limits(width).most_sums {
+                    n_held += 1;
+                    assert!(shape.block[0] >= axes[0].1 as usize, "{axes:?} {shape:?}");
+                } else {
+                    assert!(shape.block[0] < axes[0].1 as usize, "{axes:?} {shape:?}");
+                }
+            }
+        }
+        assert!((1..18).contains(&n_held), "both happen");
     }
 
     #[test]

@@ -221,6 +221,9 @@ const FAR_BYTES: usize = 1 << 20;
 /// Inputs to each output from which on rounding only the sums with terms is faster than rounding all.
 const SPARSE: usize = 64;
 
+/// Inputs to each output up to which it matters how often outputs are read.
+const MUCH: usize = 8;
+
 /// Planes for each worker from which on even large ones are shared out as wholes: so many that it matters little which worker
 /// has one more.
 const ROUNDS: usize = 4;
@@ -310,7 +313,29 @@ impl Limits {
         self.tile_elements.saturating_mul(2)
     }
 
+    /// Limits for groups of as many channels as are good to work on together.
     fn new(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Self {
+        let up_to = |channels| Self::of_groups_up_to(channels, (spec, checked, options));
+        let sweeps = Kernel::family(spec).contains(&Kernel::ScatterSweep);
+        let geometry = &checked.geometry;
+        let reads_much = geometry.output_len().saturating_mul(MUCH) >= geometry.input_len();
+        let cuts_windows = |limits: &Self| {
+            let least = SweepShape::least_sums(geometry, limits.width);
+            !limits.in_place && reads_much && least > limits.most_sums()
+        };
+        let widest = up_to(usize::MAX);
+        if !sweeps || !cuts_windows(&widest) {
+            return widest;
+        }
+        // Blocks shorter than windows would read each output again and again; narrower groups only read memory in smaller
+        // pieces.
+        let narrower =
+            [1, 2, 4, 8].into_iter().map(|parts| WIDEST / parts).filter(|&channels| channels < widest.width);
+        narrower.map(up_to).find(|limits| !cuts_windows(limits)).unwrap_or(widest)
+    }
+
+    /// Limits for groups of at most `channels` channels.
+    fn of_groups_up_to(channels: usize, (spec, checked, options): (&Spec, &Checked, &PlanOptions)) -> Self {
         let accumulator = if checked.dtype == DType::F64 { size_of::<f64>() } else { size_of::<f32>() };
         let tile_elements = options.tile_elements.unwrap_or(TILE_BYTES / accumulator).min(LARGEST_TILE);
         let geometry = &checked.geometry;
@@ -345,6 +370,7 @@ impl Limits {
             }
             _ => WIDEST / 2,
         };
+        let width = width.min(channels);
         let n_workers = if cfg!(feature = "rayon") { n_workers } else { 1 };
         let disjoint = geometry.axes.iter().all(|axis| axis.are_disjoint());
         let is_sparse = geometry.output_len().saturating_mul(SPARSE) <= geometry.input_len();
