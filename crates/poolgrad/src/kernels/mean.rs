@@ -127,6 +127,15 @@ impl<T: Float> Mean<'_, T> {
                 Row::Strided(_) => self.input.row(group, flat + places.start..flat + places.end),
             };
             let mut windows = axis_h.windows_from(oh.start);
+            // Few elements are widened at once, even those that several windows see.
+            if (last + 1 - first) * row_len <= ROW {
+                let wide = work.buffers.widen(all);
+                for columns in columns.chunks_exact_mut(row_len) {
+                    let h = windows.next();
+                    rows::add_rows(columns, &wide[(h.first - first) * row_len..(h.last() + 1 - first) * row_len]);
+                }
+                continue;
+            }
             for columns in columns.chunks_exact_mut(row_len) {
                 let h = windows.next();
                 let h = h.first - first..h.last() + 1 - first;

@@ -59,6 +59,7 @@ pub(crate) fn add_rows<A: Accumulator>(sums: &mut [A], rows: &[A]) {
     match sums.len() {
         len if len == rows.len() => add(sums, rows),
         32.. => add_columns::<A, 32>(sums, rows),
+        16.. => add_columns::<A, 16>(sums, rows),
         8.. => add_columns::<A, 8>(sums, rows),
         4.. => add_columns::<A, 4>(sums, rows),
         len => rows.chunks_exact(len).for_each(|row| add(sums, row)),
