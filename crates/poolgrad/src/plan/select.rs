@@ -122,9 +122,9 @@ impl Way {
         let (unit, most) = match (kernel, limits.summing) {
             // Sums are cleared once for each tile.
             (Kernel::ScatterPlanes, Summing::Few) => (geometry.input_len(), geometry.input_len().saturating_mul(8)),
-            (Kernel::ScatterPlanes | Kernel::SpreadPlanes, _) => {
-                (geometry.input_len(), limits.tile_elements / width)
-            }
+            (Kernel::ScatterPlanes, _) => (geometry.input_len(), limits.tile_elements / width),
+            (Kernel::SpreadPlanes, _) => (geometry.input_len(), limits.spread_elements / width),
+            (Kernel::SpreadRows, _) => (1, limits.spread_elements / width),
             _ => (1, limits.tile_elements / width),
         };
         let wanted = Wanted { unit, most: most.max(1), least_tiles };
@@ -205,6 +205,10 @@ const TILE_BYTES: usize = 256 << 10;
 /// complete; smaller blocks, which are copied to the output, do not.
 const IN_PLACE_BYTES: usize = 4 << 20;
 
+/// How much larger tiles are that outputs are spread over. These are filled piece by piece, so that nothing has to stay close,
+/// and their tables are made once for each: with tiles of a plane or less they take a tenth of the time, and up to a quarter.
+const SPREAD: usize = 32;
+
 /// The most accumulators that a tile may be wished to have: what a worker holds is located by 31 bits.
 const LARGEST_TILE: usize = 1 << 29;
 
@@ -239,6 +243,8 @@ const LEAST_SIDE_BY_SIDE: usize = 8;
 struct Limits {
     /// The accumulators that stay close to a worker.
     tile_elements: usize,
+    /// The elements of a tile that outputs are spread over.
+    spread_elements: usize,
     n_workers: usize,
     /// The channels that are worked on together.
     width: usize,
@@ -337,7 +343,8 @@ impl Limits {
     /// Limits for groups of at most `channels` channels.
     fn of_groups_up_to(channels: usize, (spec, checked, options): (&Spec, &Checked, &PlanOptions)) -> Self {
         let accumulator = if checked.dtype == DType::F64 { size_of::<f64>() } else { size_of::<f32>() };
-        let tile_elements = options.tile_elements.unwrap_or(TILE_BYTES / accumulator).min(LARGEST_TILE);
+        let [tile_elements, spread_elements] = [1, SPREAD]
+            .map(|times| options.tile_elements.unwrap_or(TILE_BYTES / accumulator * times).min(LARGEST_TILE));
         let geometry = &checked.geometry;
         let per_plane = geometry.input_len().saturating_add(geometry.output_len());
         let is_small = per_plane.saturating_mul(geometry.n_planes()) < PARALLEL_FROM;
@@ -392,7 +399,17 @@ impl Limits {
             && !streaming
             && is_small
             && checked.lifted.grouped(width).are_groups_contiguous();
-        Self { tile_elements, n_workers, width, summing, second_terms, in_place, streaming, from_memory }
+        Self {
+            tile_elements,
+            spread_elements,
+            n_workers,
+            width,
+            summing,
+            second_terms,
+            in_place,
+            streaming,
+            from_memory,
+        }
     }
 }
 
