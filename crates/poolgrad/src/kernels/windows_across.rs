@@ -14,7 +14,7 @@ use fearless_simd::Simd;
 
 use super::windows::{Columns, LONGEST};
 use super::windows_best::{Best, beats, better};
-use super::windows_found::{Found, FoundRows, Shifts};
+use super::windows_found::{AT_ONCE, Found, FoundRows, Shifts};
 use super::windows_input::lanes;
 use crate::dtype::{Code, Index, Key};
 use crate::exec::Scratch;
@@ -188,11 +188,14 @@ impl<'s, K: Key> Across<'s, K> {
                         #[inline(always)]
                         || self.put_channels::<I, $channels_m>((n, rows), stride, found, regular),
                     ),)*
+                    $(($channels_m, Some(stride @ 1..)) if !found.goes_on => {
+                        self.put_gathered::<S, I, $channels_m>(simd, (n, rows), stride, found, regular);
+                    })*
                     _ => self.put_each(simd, (strip, rows), axis, found, shifts),
                 }
             };
         }
-        put_best!(2 1, 3 1, 2 2, 3 2, 2 3, 3 3, 2 4, 3 4, 2 8; 1, 2, 3);
+        put_best!(1 1, 2 1, 3 1, 2 2, 3 2, 2 3, 3 3, 2 4, 3 4, 2 8; 1, 2, 3);
     }
 
     /// Puts the best of `M` columns for each of `n` outputs of some rows, which are `S` columns apart and of one channel.
@@ -207,6 +210,36 @@ impl<'s, K: Key> Across<'s, K> {
             let at = row * rows.pitch;
             let columns = (&self.from.keys[at..], &self.from.codes[at..]);
             found.row(row).put_best::<M, S>((n, S), columns, shifts);
+        }
+    }
+
+    /// As [`Across::put_rows`] for any number of columns apart: those that begin the results of passes to choose from are put
+    /// side by side first.
+    #[inline(always)]
+    fn put_gathered<S: Simd, I: Index, const M: usize>(
+        &mut self,
+        simd: S,
+        (n, rows): (usize, &RowsOfColumns),
+        stride: usize,
+        found: &mut FoundRows<'_, K, I>,
+        shifts: Shifts<K::Code>,
+    ) {
+        let Self { from, to, .. } = self;
+        let len = n.next_multiple_of(AT_ONCE);
+        let gathered = std::array::from_fn(|m| (m.min(M - 1) * len, shifts[m].1));
+        for row in 0..rows.n_rows {
+            for (m, &(shift, _)) in shifts[..M].iter().enumerate() {
+                let at = row * rows.pitch + shift;
+                let columns = from.keys[at..].iter().zip(&from.codes[at..]).step_by(stride);
+                let to = to.keys[m * len..][..n].iter_mut().zip(&mut to.codes[m * len..][..n]);
+                to.zip(columns).for_each(|((to, to_code), (&key, &code))| (*to, *to_code) = (key, code));
+            }
+            let (keys, codes) = (&to.keys[..M * len], &to.codes[..M * len]);
+            let mut found = found.row(row);
+            simd.vectorize(
+                #[inline(always)]
+                || found.put_best::<M, 1>((n, stride), (keys, codes), gathered),
+            );
         }
     }
 

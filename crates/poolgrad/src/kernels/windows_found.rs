@@ -43,6 +43,9 @@ pub(super) struct Found<'o, K, I> {
     pub(super) goes_on: bool,
 }
 
+/// Outputs are put in so many at a time, where nothing that counts is behind them.
+pub(super) const AT_ONCE: usize = 16;
+
 /// One to three columns to choose from: where they begin, and what is to be added to their codes.
 pub(super) type Shifts<C> = [(usize, C); 3];
 
@@ -126,7 +129,7 @@ impl<K: Key, I: Index> Found<'_, K, I> {
     ) {
         // Whole vectors, and one more because a compiler leaves that to a loop of single ones where `S` leaves gaps. What is
         // behind the last output comes later.
-        let n = n.next_multiple_of(16) + usize::from(S > 1);
+        let n = n.next_multiple_of(AT_ONCE) + usize::from(S > 1);
         let (to, places) = (&mut self.keys[..n], &mut self.places[..n]);
         put_best_of::<K, I, M, S>(to, places, keys, codes, shifts, (self.origin, step), self.offsets);
     }
