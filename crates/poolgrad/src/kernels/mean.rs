@@ -180,9 +180,28 @@ impl<T: Float> Mean<'_, T> {
     fn push_means(&self, n_rows: u64, columns: &[T::Acc], means: &mut [T::Acc], axis: &Columns<'_>) {
         let count = |n_columns: usize| T::Acc::from_count(n_rows * n_columns as u64);
         if !self.geometry.axes[2].are_disjoint() {
-            for (ow, mean) in means.iter_mut().enumerate() {
-                let window = axis.window(ow);
-                *mean = sum(&columns[window.first..=window.last()]) / count(window.count);
+            // The first window is as narrow as any, and none has more than one column more.
+            let least = axis.window(0).count;
+            match (axis.table(0..means.len()), least) {
+                (Some(table), 1..=8) => {
+                    let counts = [count(least), count(least + 1)];
+                    match least {
+                        1 => put_means::<_, 1>(table, columns, means, counts),
+                        2 => put_means::<_, 2>(table, columns, means, counts),
+                        3 => put_means::<_, 3>(table, columns, means, counts),
+                        4 => put_means::<_, 4>(table, columns, means, counts),
+                        5 => put_means::<_, 5>(table, columns, means, counts),
+                        6 => put_means::<_, 6>(table, columns, means, counts),
+                        7 => put_means::<_, 7>(table, columns, means, counts),
+                        _ => put_means::<_, 8>(table, columns, means, counts),
+                    }
+                }
+                _ => {
+                    for (ow, mean) in means.iter_mut().enumerate() {
+                        let window = axis.window(ow);
+                        *mean = sum(&columns[window.first..=window.last()]) / count(window.count);
+                    }
+                }
             }
             return;
         }
@@ -243,6 +262,23 @@ impl<T: Float> Mean<'_, T> {
 #[inline(always)]
 fn sum<A: Accumulator>(columns: &[A]) -> A {
     columns.iter().fold(A::ZERO, |sum, &column| sum + column)
+}
+
+/// The means of windows of `N` columns, or one more: all of them are read the same way, as a loop that ends sooner for one output
+/// than for the next would be mispredicted. No sum is a negative zero, so that adding nothing changes none.
+#[inline(always)]
+fn put_means<A: Accumulator, const N: usize>(
+    (first, last): (&[u32], &[u32]),
+    columns: &[A],
+    means: &mut [A],
+    counts: [A; 2],
+) {
+    for ((mean, &first), &last) in means.iter_mut().zip(first).zip(last) {
+        let (first, last) = (first as usize, last as usize);
+        let has_more = last - first == N;
+        let more = if has_more { columns[last] } else { A::ZERO };
+        *mean = (sum(&columns[first..][..N]) + more) / counts[usize::from(has_more)];
+    }
 }
 
 /// The sums of `N` columns each.
