@@ -37,8 +37,10 @@ const MOST_CELLS: usize = 8 << 10;
 /// filled one by one.
 const SHORT: usize = 40;
 
-/// The columns of a stretch from which on these are repeated after rounding.
+/// The columns of a stretch from which on these are repeated after rounding, and the elements of a row up to which they are not:
+/// all of these are copied in one go.
 const LONG: usize = 6;
+const TINY: usize = 16;
 
 /// The most windows that a column lies in: the table takes more room with each.
 const MOST_TAPS: usize = 4;
@@ -90,7 +92,8 @@ impl SpreadShape {
             return None;
         }
         let n_stretches = Stretches::count(axis_w);
-        let n_columns = if n_stretches * LONG <= n_w { n_stretches } else { n_w };
+        let are_long = n_stretches * LONG <= n_w && n_w * width > TINY;
+        let n_columns = if are_long { n_stretches } else { n_w };
         let (row, cell) = (n_w * width, n_columns * width);
         let n_wide = n_od * n_oh;
         let n_rows = Stretches::count(axis_h);
