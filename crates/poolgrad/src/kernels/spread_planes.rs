@@ -38,9 +38,9 @@ const MOST_CELLS: usize = 8 << 10;
 const SHORT: usize = 40;
 
 /// The columns of a stretch from which on these are repeated after rounding, and the elements of a row up to which they are not:
-/// all of these are copied in one go.
+/// to add up and to copy all of these takes few vectors.
 const LONG: usize = 6;
-const TINY: usize = 16;
+const TINY: usize = 32;
 
 /// The most windows that a column lies in: the table takes more room with each.
 const MOST_TAPS: usize = 4;

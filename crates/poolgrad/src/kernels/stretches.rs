@@ -158,6 +158,9 @@ impl<'s> Stretches<'s> {
     /// Repeats the cell of each stretch, of `width` elements, for each of its places.
     #[inline(always)]
     pub(super) fn repeat<T: Element>(&self, cells: &[T], width: usize, row: &mut [T]) {
+        if self.len() == self.n_places {
+            return row[..self.n_places * width].copy_from_slice(&cells[..self.n_places * width]);
+        }
         let mut start = 0;
         for (&end, cell) in self.ends.iter().zip(cells.chunks_exact(width)) {
             let places = &mut row[start * width..end * width];

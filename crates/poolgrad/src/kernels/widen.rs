@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use super::rows::{self, ROW, RowBuffers};
 use super::stretches::Stretches;
-use crate::dtype::{Accumulator, Float};
+use crate::dtype::{Accumulator, Float, Sum};
 use crate::exec::{Scratch, booked};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::raw::Source;
@@ -188,6 +188,15 @@ impl<'s, T: Float> Widen<'s, T> {
                 let part = start..columns.outputs.end.min(start + ROW / width);
                 let row = grad_output.row(outputs.group, flat + part.start..flat + part.end);
                 let gradients = self.buffers.widen(row);
+                if self.width > 1 && axis_w.are_disjoint() {
+                    // Each window is a stretch, and as wide as any.
+                    let count = T::Acc::from_count(n_rows * axis_w.window(part.start).count as u64);
+                    let sums = &mut wide[(part.start - columns.outputs.start) * width..][..gradients.len()];
+                    let shares = sums.iter_mut().zip(gradients);
+                    shares.for_each(|(sum, &gradient)| *sum = T::Acc::ZERO + gradient / count);
+                    start = part.end;
+                    continue;
+                }
                 for (ow, gradients) in part.clone().zip(gradients.chunks_exact(width)) {
                     let count = T::Acc::from_count(n_rows * axis_w.window(ow).count as u64);
                     for (share, &gradient) in shares.iter_mut().zip(gradients) {
