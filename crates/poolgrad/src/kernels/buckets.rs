@@ -8,6 +8,10 @@
 //! 3. each chunk writes its outputs' numbers to their places;
 //! 4. each tile adds its outputs in the order of the list, which is ascending, and is written out.
 //!
+//! A list of very many outputs would take more memory than it is worth, so it holds those of some tiles, and the last two steps
+//! are repeated for the next. A tile with more outputs than the list has room for looks at all of the plane by itself. Both
+//! happen a few times at most.
+//!
 //! So every sum has the same order as in [`Sweep`](super::Sweep), and work is proportional to outputs plus inputs
 //! whatever the indices are. This is a counting sort (Knuth, The Art of Computer Programming, volume 3, 5.2, the
 //! distribution form).
@@ -29,6 +33,12 @@ use crate::tensor::raw::{Source, Target, Tile};
 /// The counts of a cache line.
 const LINE_COUNTS: usize = 64 / size_of::<u64>();
 
+/// The outputs of a list for each worker: with the sums that a sweep holds, these take less than a mebibyte.
+const LISTED: usize = 120 << 10;
+
+/// A list has room for at least one of so many parts of a plane's outputs, so that work stays proportional to these.
+const PARTS: usize = 8;
+
 /// How one plane's outputs are cut into chunks and its inputs into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Buckets {
@@ -36,6 +46,8 @@ pub(crate) struct Buckets {
     n_chunks: usize,
     chunk_len: usize,
     output_len: usize,
+    /// The outputs that the list has room for.
+    list_len: usize,
     /// The counts of a chunk: whole cache lines, as workers that count in the same line wait for each other.
     counts_per_chunk: usize,
 }
@@ -48,7 +60,9 @@ impl Buckets {
         let chunk_len = output_len.div_ceil(2 * n_workers).clamp(1, u32::MAX as usize);
         let partition = partition.one_group_at_a_time();
         let counts_per_chunk = partition.tiles_per_group().next_multiple_of(LINE_COUNTS);
-        Self { partition, n_chunks: output_len.div_ceil(chunk_len), chunk_len, output_len, counts_per_chunk }
+        let list_len = output_len.min(output_len.div_ceil(PARTS).max(n_workers.saturating_mul(LISTED)));
+        let n_chunks = output_len.div_ceil(chunk_len);
+        Self { partition, n_chunks, chunk_len, output_len, list_len, counts_per_chunk }
     }
 
     /// The cut that a target must have.
@@ -58,7 +72,7 @@ impl Buckets {
 
     /// The bytes shared by all workers: the list and the counts.
     pub(crate) fn shared_bytes(&self) -> usize {
-        booked::<AtomicU32>(self.output_len) + booked::<AtomicU64>(self.n_counts())
+        booked::<AtomicU32>(self.list_len) + booked::<AtomicU64>(self.n_counts())
     }
 
     /// The scratch bytes of one worker.
@@ -77,10 +91,20 @@ impl Buckets {
         chunk * self.counts_per_chunk + tile
     }
 
-    /// Every tile with every chunk, in the order of the list: by tile and then by chunk.
-    fn in_order(&self) -> impl Iterator<Item = usize> {
+    /// Every one of some tiles with every chunk, in the order of the list: by tile and then by chunk.
+    fn in_order(&self, tiles: Range<usize>) -> impl Iterator<Item = usize> {
         let of_tile = move |tile| (0..self.n_chunks).map(move |chunk| self.count(tile, chunk));
-        (0..self.partition.tiles_per_group()).flat_map(of_tile)
+        tiles.flat_map(of_tile)
+    }
+
+    /// The first of some tiles and those behind it whose outputs the list has room for, and how many outputs they have.
+    fn listed(&self, tiles: Range<usize>, counts: &[AtomicU64]) -> (Range<usize>, u64) {
+        let count_of = |tile| self.in_order(tile..tile + 1).map(|count| counts[count].load(Relaxed)).sum::<u64>();
+        let (mut end, mut n) = (tiles.start + 1, count_of(tiles.start));
+        while end < tiles.end && n + count_of(end) <= self.list_len as u64 {
+            (end, n) = (end + 1, n + count_of(end));
+        }
+        (tiles.start..end, n)
     }
 
     fn chunk(&self, chunk: usize) -> Range<usize> {
@@ -96,7 +120,7 @@ impl Buckets {
         shared: &mut [u8],
     ) -> u64 {
         let mut shared = Scratch::new(shared);
-        let list: &[AtomicU32] = shared.row(self.output_len);
+        let list: &[AtomicU32] = shared.row(self.list_len);
         let counts: &[AtomicU64] = shared.row(self.n_counts());
         let n_tiles = self.partition.tiles_per_group();
         let mut n_added = 0;
@@ -106,23 +130,45 @@ impl Buckets {
                 let count = &counts[self.count(tile, chunk)];
                 count.store(count.load(Relaxed) + 1, Relaxed);
             });
-            let mut end = 0;
-            for count in self.in_order() {
-                let n = counts[count].load(Relaxed);
-                counts[count].store(end, Relaxed);
-                end += n;
+            let mut start = 0;
+            while start < n_tiles {
+                let (tiles, n) = self.listed(start..n_tiles, counts);
+                let is_listed = n <= self.list_len as u64;
+                if is_listed {
+                    self.list(&outputs.indices, (plane, &tiles), crew, (list, counts));
+                }
+                let list = is_listed.then_some(list);
+                let sums = Sums { buckets: self, outputs, first: tiles.start, list, ends: counts };
+                run_tiles(&sums, target, plane * n_tiles + tiles.end, crew);
+                n_added += n;
+                start = tiles.end;
             }
-            self.for_each_output(&outputs.indices, plane, crew, &|chunk, output, tile| {
+        }
+        n_added
+    }
+
+    /// Lists the outputs of some tiles of a plane. What were counts become the places behind the last that they count.
+    fn list<I: Index>(
+        &self,
+        indices: &Source<'_, I>,
+        (plane, tiles): (usize, &Range<usize>),
+        crew: &mut Crew<'_>,
+        (list, counts): (&[AtomicU32], &[AtomicU64]),
+    ) {
+        let mut end = 0;
+        for count in self.in_order(tiles.clone()) {
+            let n = counts[count].load(Relaxed);
+            counts[count].store(end, Relaxed);
+            end += n;
+        }
+        self.for_each_output(indices, plane, crew, &|chunk, output, tile| {
+            if tiles.contains(&tile) {
                 let place = &counts[self.count(tile, chunk)];
                 let at = place.load(Relaxed);
                 place.store(at + 1, Relaxed);
                 list[at as usize].store((output - chunk * self.chunk_len) as u32, Relaxed);
-            });
-            let sums = Sums { buckets: self, outputs, list, ends: counts };
-            run_tiles(&sums, target, (plane + 1) * n_tiles, crew);
-            n_added += end;
-        }
-        n_added
+            }
+        });
     }
 
     /// Calls `visit(chunk, output, tile)` for every output of a plane whose index lies in the volume, in ascending
@@ -188,40 +234,46 @@ impl Parts {
     }
 }
 
-/// The last step: the sums of each tile, from the sorted list of one plane.
+/// The last step: the sums of each tile, from the sorted list of some of one plane.
 struct Sums<'a, T: Summed, I: Index> {
     buckets: &'a Buckets,
     outputs: &'a Outputs<'a, T, I>,
-    list: &'a [AtomicU32],
+    /// The first tile of the list; there is none for a tile of too many outputs.
+    first: usize,
+    list: Option<&'a [AtomicU32]>,
     ends: &'a [AtomicU64],
 }
 
 impl<T: Summed, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
     #[inline(always)]
     fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
-        let Buckets { partition, n_chunks, chunk_len, .. } = *self.buckets;
+        let Buckets { partition, n_chunks, chunk_len, output_len, .. } = *self.buckets;
         let range = tile.range();
         let sums = &mut scratch.row::<T::Acc>(partition.flat_len())[..range.flat.len()];
         let staging = rows::staging::<T>(&mut scratch);
         let mut gradient = [T::Acc::default()];
         let plane = range.groups.start;
-        let part = partition.part_of(range.flat.start);
         rows::clear(sums);
-        for chunk in 0..n_chunks {
-            // The list holds tile after tile, and chunk after chunk in each; what ends one begins the next.
-            let end_of = |tile, chunk| self.ends[self.buckets.count(tile, chunk)].load(Relaxed);
-            let start = match (part, chunk) {
-                (0, 0) => 0,
-                (_, 0) => end_of(part - 1, n_chunks - 1),
-                _ => end_of(part, chunk - 1),
-            };
-            let end = end_of(part, chunk);
-            for entry in &self.list[start as usize..end as usize] {
-                let output = chunk * chunk_len + entry.load(Relaxed) as usize;
-                let index = self.outputs.indices.row(plane, output..output + 1).load(&mut [])[0];
+        let mut add = |output: usize| {
+            let index = self.outputs.indices.row(plane, output..output + 1).load(&mut [])[0];
+            if let Some(sum) = sums.get_mut(index.offset().wrapping_sub(range.flat.start)) {
                 T::widen(self.outputs.grad_output.row(plane, output..output + 1).load(&mut []), &mut gradient);
-                if let Some(sum) = sums.get_mut(index.offset().wrapping_sub(range.flat.start)) {
-                    sum.add_term(gradient[0]);
+                sum.add_term(gradient[0]);
+            }
+        };
+        match self.list {
+            None => (0..output_len).for_each(add),
+            Some(list) => {
+                let part = partition.part_of(range.flat.start);
+                // The list holds tile after tile, and chunk after chunk in each; what ends one begins the next.
+                let end_of = |tile, chunk| self.ends[self.buckets.count(tile, chunk)].load(Relaxed);
+                let mut start = if part == self.first { 0 } else { end_of(part - 1, n_chunks - 1) };
+                for chunk in 0..n_chunks {
+                    let end = end_of(part, chunk);
+                    for entry in &list[start as usize..end as usize] {
+                        add(chunk * chunk_len + entry.load(Relaxed) as usize);
+                    }
+                    start = end;
                 }
             }
         }
