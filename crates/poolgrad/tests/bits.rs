@@ -61,6 +61,34 @@ fn threads_tiles_and_isa_levels_do_not_change_a_bit() {
     }
 }
 
+/// Tiles that begin and end anywhere in a row, also in the middle of a window.
+#[test]
+fn tiles_of_every_size_give_the_same_bits() {
+    for line in [
+        "adaptive_avg_grad c2 in36 out9",
+        "adaptive_avg_grad c2 in3x56 out2x7 f16",
+        "adaptive_avg_grad c3 in50 out7 bf16",
+        "adaptive_avg_grad n1c3 in3x40 out2x5 ndhwc",
+        "adaptive_avg c2 in3x36 out2x9",
+        "adaptive_max c2 in3x36 out2x9 f16",
+        "adaptive_max_grad c2 in3x36 out2x9",
+        "max_grad c2 in3x41 k2x4 s1x3 bf16",
+    ] {
+        let case = Case::new(&line.parse().expect("a problem")).unwrap_or_else(|failure| panic!("{failure}"));
+        let run =
+            |options: &PlanOptions| case.call().execute(options).unwrap_or_else(|failure| panic!("{failure}"));
+        let first = run(&PlanOptions::default().threads(1));
+        case.check(&first).unwrap_or_else(|failure| panic!("{failure}"));
+        for size in 1..=60 {
+            let options = PlanOptions::default().threads(1).tile_elements(size);
+            for kernel in case.call().kernels(&options).unwrap_or_else(|failure| panic!("{failure}")) {
+                let outcome = run(&options.clone().kernel(kernel));
+                case.check_same(&outcome, &first).unwrap_or_else(|failure| panic!("tiles of {size}: {failure}"));
+            }
+        }
+    }
+}
+
 /// Threads race for tiles, so a result that depended on who comes first would show in some of many runs.
 #[test]
 fn repetition_does_not_change_a_bit() {

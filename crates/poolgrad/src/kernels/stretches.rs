@@ -22,6 +22,8 @@ pub(super) struct Stretches<'s> {
     pub(super) n_places: usize,
     /// The outputs whose windows the places lie in.
     pub(super) outputs: Range<usize>,
+    /// The places of each stretch, if all have as many.
+    length: Option<usize>,
     /// Where each stretch ends, counted from the first place.
     ends: &'s [usize],
     /// The first output of each stretch, and the end of its outputs.
@@ -76,15 +78,18 @@ impl<'s> Stretches<'s> {
     pub(super) fn new(axis: &AxisWindows, places: Range<usize>, scratch: &mut Scratch<'s>) -> Self {
         let most = Self::most(axis, places.len());
         let [ends, firsts, lasts] = std::array::from_fn(|_| scratch.row::<usize>(most));
-        let mut n = 0;
+        let (mut n, mut length) = (0, None);
         for stretch in of_axis(axis, places.clone()) {
             (ends[n], firsts[n], lasts[n]) = (stretch.places.end, stretch.outputs.start, stretch.outputs.end);
+            let len = Some(stretch.places.len());
+            length = if n == 0 || length == len { len } else { None };
             n += 1;
         }
         Self {
             first_place: places.start,
             n_places: places.len(),
             outputs: firsts[0]..lasts[n - 1],
+            length,
             ends: &ends[..n],
             firsts: &firsts[..n],
             lasts: &lasts[..n],
@@ -144,13 +149,11 @@ impl<'s> Stretches<'s> {
     /// Repeats the value of each stretch for each of its places.
     #[inline(always)]
     pub(super) fn spread<T: Element>(&self, values: &[T], row: &mut [T]) {
-        let length = self.n_places / self.len();
-        match length {
-            _ if self.len() * length != self.n_places || self.ends[0] != length => fill(self.ends, values, row),
-            1 => copy_over(values, row, self.n_places),
-            2 => interleave::<T, 2>(values, row),
-            3 => interleave::<T, 3>(values, row),
-            4 => interleave::<T, 4>(values, row),
+        match self.length {
+            Some(1) => copy_over(values, row, self.n_places),
+            Some(2) => interleave::<T, 2>(values, row),
+            Some(3) => interleave::<T, 3>(values, row),
+            Some(4) => interleave::<T, 4>(values, row),
             _ => fill(self.ends, values, row),
         }
     }
@@ -158,7 +161,7 @@ impl<'s> Stretches<'s> {
     /// Repeats the cell of each stretch, of `width` elements, for each of its places.
     #[inline(always)]
     pub(super) fn repeat<T: Element>(&self, cells: &[T], width: usize, row: &mut [T]) {
-        if self.len() == self.n_places {
+        if self.length == Some(1) {
             return row[..self.n_places * width].copy_from_slice(&cells[..self.n_places * width]);
         }
         let mut start = 0;
