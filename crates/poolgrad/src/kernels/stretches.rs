@@ -154,6 +154,9 @@ impl<'s> Stretches<'s> {
             Some(2) => interleave::<T, 2>(values, row),
             Some(3) => interleave::<T, 3>(values, row),
             Some(4) => interleave::<T, 4>(values, row),
+            Some(7) => interleave::<T, 7>(values, row),
+            Some(8) => interleave::<T, 8>(values, row),
+            Some(16) => interleave::<T, 16>(values, row),
             _ => fill(self.ends, values, row),
         }
     }
