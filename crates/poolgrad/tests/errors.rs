@@ -341,6 +341,32 @@ fn absurd_numbers_of_threads_are_limited() {
     assert!(plan.explain().threads <= 1024 && plan.workspace_bytes() < 1 << 30, "{}", plan.explain());
 }
 
+/// Choosing a kernel weighs sizes against each other, and must not go wrong where they are as large as they may be.
+#[test]
+fn outputs_of_any_size_can_be_planned() {
+    let input = [1, 1, 2, 3, 4];
+    for output in [[1 << 59, 1, 1], [1 << 29, 1 << 30, 1], [1, 1, 1 << 59]] {
+        let shape = [1, 1, output[0], output[1], output[2]];
+        let repeated = |dtype| strided(dtype, shape, [0; 5]);
+        let (average, max) = (AdaptiveAvgPool::new_3d(output), AdaptiveMaxPool::new_3d(output));
+        let pooled = Operands::Pool { input: f32(input), output: f32(shape) };
+        let found = Operands::PoolWithIndices { input: f32(input), output: f32(shape), indices: i64(shape) };
+        let spread = Operands::Spread { grad_output: repeated(DType::F32), grad_input: f32(input) };
+        let scattered = scatter(repeated(DType::F32), repeated(DType::I64), f32(input));
+        for (spec, operands) in [
+            (average.spec(Direction::Forward), pooled),
+            (average.spec(Direction::Gradient), spread),
+            (max.spec(Direction::Forward), found),
+            (max.spec(Direction::Gradient), scattered),
+        ] {
+            for threads in [1, 16] {
+                let planned = Plan::with_options(&spec, &operands, &PlanOptions::default().threads(threads));
+                planned.unwrap_or_else(|error| panic!("{spec:?} to {output:?}: {error}"));
+            }
+        }
+    }
+}
+
 #[test]
 fn unknown_kernels_are_refused() {
     let (spec, operands) = good();

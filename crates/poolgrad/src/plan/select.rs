@@ -315,8 +315,11 @@ fn are_small(pool: &Pool, checked: &Checked) -> bool {
 fn are_quicker_together(geometry: &Geometry) -> bool {
     let ([n_d, _, n_w], [n_od, n_oh, _]) = (geometry.input(), geometry.output());
     let a_depth = if n_w < 16 { 42 } else { 26 };
-    let alone = 118 * n_od + 13 * n_od * n_oh + a_depth * n_d.max(n_od) * n_oh;
-    geometry.input_len() + 3 * geometry.output_len() < alone
+    // The input is small, but the output may have any size.
+    let (n_rows, n_depths) = (n_od.saturating_mul(n_oh), n_d.max(n_od).saturating_mul(n_oh));
+    let alone = [(118, n_od), (13, n_rows), (a_depth, n_depths)];
+    let alone = alone.iter().fold(0, |sum: usize, &(each, n)| sum.saturating_add(n.saturating_mul(each)));
+    geometry.input_len().saturating_add(geometry.output_len().saturating_mul(3)) < alone
 }
 
 impl Limits {
