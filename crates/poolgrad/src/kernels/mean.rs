@@ -182,20 +182,16 @@ impl<T: Float> Mean<'_, T> {
         if !self.geometry.axes[2].are_disjoint() {
             // The first window is as narrow as any, and none has more than one column more.
             let least = axis.window(0).count;
+            let counts = [count(least), count(least + 1)];
             match (axis.table(0..means.len()), least) {
-                (Some(table), 1..=8) => {
-                    let counts = [count(least), count(least + 1)];
-                    match least {
-                        1 => put_means::<_, 1>(table, columns, means, counts),
-                        2 => put_means::<_, 2>(table, columns, means, counts),
-                        3 => put_means::<_, 3>(table, columns, means, counts),
-                        4 => put_means::<_, 4>(table, columns, means, counts),
-                        5 => put_means::<_, 5>(table, columns, means, counts),
-                        6 => put_means::<_, 6>(table, columns, means, counts),
-                        7 => put_means::<_, 7>(table, columns, means, counts),
-                        _ => put_means::<_, 8>(table, columns, means, counts),
-                    }
-                }
+                (Some(table), 1) => put_means::<_, 1>(table, columns, means, counts),
+                (Some(table), 2) => put_means::<_, 2>(table, columns, means, counts),
+                (Some(table), 3) => put_means::<_, 3>(table, columns, means, counts),
+                (Some(table), 4) => put_means::<_, 4>(table, columns, means, counts),
+                (Some(table), 5) => put_means::<_, 5>(table, columns, means, counts),
+                (Some(table), 6) => put_means::<_, 6>(table, columns, means, counts),
+                (Some(table), 7) => put_means::<_, 7>(table, columns, means, counts),
+                (Some(table), 8) => put_means::<_, 8>(table, columns, means, counts),
                 _ => {
                     for (ow, mean) in means.iter_mut().enumerate() {
                         let window = axis.window(ow);

@@ -179,17 +179,20 @@ impl<'s, T: Float> Widen<'s, T> {
         let [axis_d, axis_h, axis_w] = &self.axes;
         let n_depths = axis_d.window(outputs.od).count as u64;
         let shares = &mut self.shares[..width];
+        // Then each window is as wide as any, and nothing is added up.
+        let are_stretches = self.width > 1 && axis_w.are_disjoint();
         for (oh, wide) in outputs.oh.clone().zip(self.wide[slot].chunks_exact_mut(pitch)) {
             let n_rows = n_depths * axis_h.window(oh).count as u64;
             let flat = (outputs.od * axis_h.output() + oh) * axis_w.output();
-            rows::clear(wide);
+            if !are_stretches {
+                rows::clear(wide);
+            }
             let (mut start, mut stretches) = (columns.outputs.start, 0..0);
             while start < columns.outputs.end {
                 let part = start..columns.outputs.end.min(start + ROW / width);
                 let row = grad_output.row(outputs.group, flat + part.start..flat + part.end);
                 let gradients = self.buffers.widen(row);
-                if self.width > 1 && axis_w.are_disjoint() {
-                    // Each window is a stretch, and as wide as any.
+                if are_stretches {
                     let count = T::Acc::from_count(n_rows * axis_w.window(part.start).count as u64);
                     let sums = &mut wide[(part.start - columns.outputs.start) * width..][..gradients.len()];
                     let shares = sums.iter_mut().zip(gradients);

@@ -178,18 +178,19 @@ impl<'s, K: Key> Across<'s, K> {
         let regular = shifts(strip.count);
         // Each a function of its own, for which the compiler knows how far elements are apart.
         macro_rules! put_best {
-            ($($m:literal $s:literal),*; $($channels_m:literal),*) => {
+            ($($m:literal $s:literal),*; $($any_m:literal),*) => {
                 match (n_shifts, strip.stride) {
                     $(($m, Some($s)) if width == 1 && !found.goes_on => simd.vectorize(
                         #[inline(always)]
                         || self.put_rows::<I, $m, $s>((n, rows), found, regular),
                     ),)*
-                    $(($channels_m, Some(stride)) if width > 1 && !found.goes_on => simd.vectorize(
+                    $(($any_m, Some(stride)) if width > 1 && !found.goes_on => simd.vectorize(
                         #[inline(always)]
-                        || self.put_channels::<I, $channels_m>((n, rows), stride, found, regular),
+                        || self.put_channels::<I, $any_m>((n, rows), stride, found, regular),
                     ),)*
-                    $(($channels_m, Some(stride @ 1..)) if !found.goes_on => {
-                        self.put_gathered::<S, I, $channels_m>(simd, (n, rows), stride, found, regular);
+                    // Windows that are all the same come one by one.
+                    $(($any_m, Some(stride @ 1..)) if !found.goes_on => {
+                        self.put_gathered::<S, I, $any_m>(simd, (n, rows), stride, found, regular);
                     })*
                     _ => self.put_each(simd, (strip, rows), axis, found, shifts),
                 }

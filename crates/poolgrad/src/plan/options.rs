@@ -59,7 +59,7 @@ impl PlanOptions {
         self
     }
 
-    /// The most elements that one tile has; at least 1. By default as many as fit the cache.
+    /// The most elements that one tile has; at least 1. By default as many as fit the cache, and more where nothing is held.
     #[must_use]
     pub fn tile_elements(mut self, tile_elements: usize) -> Self {
         self.tile_elements = Some(tile_elements.max(1));
