@@ -24,6 +24,23 @@ fn lines_are_distinct_and_print_as_they_stand() {
     assert_eq!(lists::all().map(|all| all.len()), Ok(seen.len()));
 }
 
+/// Oracle: the language's own printer. What is timed is no list of what is checked, but is written in the same way.
+#[test]
+fn lines_that_are_timed_are_distinct_and_print_as_they_stand() {
+    for (name, text) in [
+        ("bench", include_str!("../../../problems/bench.txt")),
+        ("others", include_str!("../../../problems/others.txt")),
+    ] {
+        let mut seen = HashSet::new();
+        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let problem: Problem = line.parse().unwrap_or_else(|error| panic!("{name}: {line}: {error}"));
+            assert_eq!(problem.to_string(), line, "{name}");
+            assert!(seen.insert(line), "{line} stands twice in {name}");
+        }
+        assert!(seen.len() >= 90, "only {} problems in {name}", seen.len());
+    }
+}
+
 /// Oracle: the tables of the language; each value must occur with each operator.
 #[test]
 fn every_operator_meets_every_value() {
