@@ -5,39 +5,36 @@ use std::collections::{BTreeSet, HashSet};
 use poolgrad::DType;
 use poolgrad_check::{Fill, MemoryLayout, Problem, lists};
 
-fn lines() -> impl Iterator<Item = &'static str> {
-    let lines = lists::List::ALL.into_iter().flat_map(|list| list.text.lines());
-    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+/// The problems of a list, as they are written.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Oracle: the language's own printer.
-#[test]
-fn lines_are_distinct_and_print_as_they_stand() {
+/// Asserts that lines are distinct and as the language prints them; returns how many they are. Oracle: its own printer.
+fn assert_in_form<'l>(lines: impl Iterator<Item = &'l str>) -> usize {
     let mut seen = HashSet::new();
-    for line in lines() {
+    for line in lines {
         let problem: Problem = line.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
         assert_eq!(problem.to_string(), line);
         assert!(seen.insert(line), "{line} stands twice");
         assert!(problem.output_shape().is_ok(), "{line} has no output");
     }
-    assert!(seen.len() >= 300, "only {} problems", seen.len());
-    assert_eq!(lists::all().map(|all| all.len()), Ok(seen.len()));
+    seen.len()
 }
 
-/// Oracle: the language's own printer. What is timed is no list of what is checked, but is written in the same way.
+#[test]
+fn lines_are_distinct_and_print_as_they_stand() {
+    let n_lines = assert_in_form(lists::List::ALL.iter().flat_map(|list| lines(list.text)));
+    assert!(n_lines >= 300, "only {n_lines} problems");
+    assert_eq!(lists::all().map(|all| all.len()), Ok(n_lines));
+}
+
+/// What is timed is no list of what is checked, but is written in the same way.
 #[test]
 fn lines_that_are_timed_are_distinct_and_print_as_they_stand() {
-    for (name, text) in [
-        ("bench", include_str!("../../../problems/bench.txt")),
-        ("others", include_str!("../../../problems/others.txt")),
-    ] {
-        let mut seen = HashSet::new();
-        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            let problem: Problem = line.parse().unwrap_or_else(|error| panic!("{name}: {line}: {error}"));
-            assert_eq!(problem.to_string(), line, "{name}");
-            assert!(seen.insert(line), "{line} stands twice in {name}");
-        }
-        assert!(seen.len() >= 90, "only {} problems in {name}", seen.len());
+    for text in [include_str!("../../../problems/bench.txt"), include_str!("../../../problems/others.txt")] {
+        let n_lines = assert_in_form(lines(text));
+        assert!(n_lines >= 90, "only {n_lines} problems");
     }
 }
 

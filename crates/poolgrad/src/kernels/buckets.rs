@@ -9,8 +9,8 @@
 //! 4. each tile adds its outputs in the order of the list, which is ascending, and is written out.
 //!
 //! A list of very many outputs would take more memory than it is worth, so it holds those of some tiles, and all steps but
-//! the first are repeated for the next. A tile with more outputs than the list has room for looks at all of the plane by itself. Both
-//! happen a few times at most.
+//! the first are repeated for the next. A tile with more outputs than the list has room for looks at all of the plane by
+//! itself. Both happen a few times at most.
 //!
 //! So every sum has the same order as in [`Sweep`](super::Sweep), and work is proportional to outputs plus inputs
 //! whatever the indices are. This is a counting sort (Knuth, The Art of Computer Programming, volume 3, 5.2, the
