@@ -3,7 +3,7 @@
 //! Oracle: the library itself, on one thread with its own choice of tiles.
 
 use poolgrad::{Isa, PlanOptions};
-use poolgrad_check::{Call, Case, Problem, lists};
+use poolgrad_check::{Call, Case, Outcome, Problem, lists};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 const THREADS: [usize; 4] = [1, 2, 3, 7];
@@ -61,6 +61,18 @@ fn threads_tiles_and_isa_levels_do_not_change_a_bit() {
     }
 }
 
+fn run(case: &Case, options: &PlanOptions) -> Outcome {
+    case.call().execute(options).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// A problem and its outcome on one thread, which is right.
+fn checked(line: &str) -> (Case, Outcome) {
+    let case = Case::new(&line.parse().expect("a problem")).unwrap_or_else(|failure| panic!("{failure}"));
+    let outcome = run(&case, &PlanOptions::default().threads(1));
+    case.check(&outcome).unwrap_or_else(|failure| panic!("{failure}"));
+    (case, outcome)
+}
+
 /// Tiles that begin and end anywhere in a row, also in the middle of a window.
 #[test]
 fn tiles_of_every_size_give_the_same_bits() {
@@ -74,15 +86,11 @@ fn tiles_of_every_size_give_the_same_bits() {
         "adaptive_max_grad c2 in3x36 out2x9",
         "max_grad c2 in3x41 k2x4 s1x3 bf16",
     ] {
-        let case = Case::new(&line.parse().expect("a problem")).unwrap_or_else(|failure| panic!("{failure}"));
-        let run =
-            |options: &PlanOptions| case.call().execute(options).unwrap_or_else(|failure| panic!("{failure}"));
-        let first = run(&PlanOptions::default().threads(1));
-        case.check(&first).unwrap_or_else(|failure| panic!("{failure}"));
+        let (case, first) = checked(line);
         for size in 1..=60 {
             let options = PlanOptions::default().threads(1).tile_elements(size);
             for kernel in case.call().kernels(&options).unwrap_or_else(|failure| panic!("{failure}")) {
-                let outcome = run(&options.clone().kernel(kernel));
+                let outcome = run(&case, &options.clone().kernel(kernel));
                 case.check_same(&outcome, &first).unwrap_or_else(|failure| panic!("tiles of {size}: {failure}"));
             }
         }
@@ -102,15 +110,11 @@ fn repetition_does_not_change_a_bit() {
         "adaptive_avg n1c2 in24x40x50 out7x9x11 ndhwc",
         "max n1c2 in24x40x50 k3 s2 p1 special",
     ] {
-        let case = Case::new(&line.parse().expect("a problem")).unwrap_or_else(|failure| panic!("{failure}"));
-        let run =
-            |options: &PlanOptions| case.call().execute(options).unwrap_or_else(|failure| panic!("{failure}"));
-        let first = run(&PlanOptions::default().threads(1));
-        case.check(&first).unwrap_or_else(|failure| panic!("{failure}"));
+        let (case, first) = checked(line);
         for (pool, threads) in pools.iter().zip(THREADS) {
             for repetition in 0..20 {
                 let options = PlanOptions::default().threads(threads).tile_elements(100 + 37 * (repetition % 3));
-                let outcome = pool.install(|| run(&options));
+                let outcome = pool.install(|| run(&case, &options));
                 case.check_same(&outcome, &first).unwrap_or_else(|failure| panic!("{failure}"));
             }
         }
