@@ -5,6 +5,7 @@ mod explain;
 mod options;
 mod run;
 mod select;
+mod side_by_side;
 
 pub use explain::Explanation;
 pub use options::{BadIndices, PlanOptions};
