@@ -5,6 +5,7 @@
 
 mod key;
 mod once;
+mod word;
 
 use std::fmt;
 
@@ -14,6 +15,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 pub(crate) use self::key::{Code, Key, all_unique};
 use self::once::Once;
+pub(crate) use self::word::Word;
 use crate::simd;
 
 /// The element type of a tensor.
@@ -106,6 +108,8 @@ pub(crate) trait Sum: Element {
     fn add_term(&mut self, term: Self) -> bool;
     /// Whether it always can.
     const TAKES_ALL: bool;
+    /// The number that its bits are.
+    type Word: Word;
     /// The type that can.
     type Wide: Accumulator;
     /// Writes each of `row` exactly into `wide`. Both have the same length.
@@ -185,7 +189,7 @@ macro_rules! elements {
 elements!(f32 => F32, f64 => F64, f16 => F16, bf16 => BF16, i32 => I32, i64 => I64);
 
 macro_rules! accumulators {
-    ($($type:ty),*) => {$(
+    ($($type:ty => $word:ty),*) => {$(
         impl Sum for $type {
             const ZERO: Self = 0.0;
             // Negative zero leaves even positive zero as it is.
@@ -196,6 +200,7 @@ macro_rules! accumulators {
                 true
             }
             const TAKES_ALL: bool = true;
+            type Word = $word;
             type Wide = $type;
             #[inline(always)]
             fn widen_terms(row: &[Self], wide: &mut [Self]) {
@@ -237,7 +242,7 @@ macro_rules! accumulators {
         }
     )*};
 }
-accumulators!(f32, f64);
+accumulators!(f32 => u32, f64 => u64);
 
 impl Summed for f16 {
     type Acc = f32;

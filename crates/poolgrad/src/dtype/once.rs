@@ -65,6 +65,7 @@ impl<T: Bits> Sum for Once<T> {
     }
 
     const TAKES_ALL: bool = false;
+    type Word = u16;
     type Wide = f32;
 
     #[inline(always)]

@@ -82,6 +82,18 @@ impl AxisWindows {
         }
     }
 
+    /// The size of windows that begin with the first input, touch, and are all whole; less than one lies behind the last.
+    pub(crate) fn tiling(&self) -> Option<usize> {
+        let size = match self.rule {
+            Rule::Fixed { kernel_size, stride, padding, dilation } => {
+                (kernel_size == stride && padding == 0 && dilation == 1).then_some(kernel_size as usize)?
+            }
+            Rule::Adaptive if self.are_disjoint() => self.input.checked_div(self.output)?,
+            Rule::Adaptive => return None,
+        };
+        size.checked_mul(self.output).is_some_and(|covered| covered <= self.input).then_some(size)
+    }
+
     /// The window of output position `o`.
     #[inline(always)]
     pub(crate) fn window(&self, o: usize) -> Window {
@@ -263,6 +275,9 @@ mod tests {
         let n_taps = taps.len();
         taps.dedup();
         assert!(!windows.are_disjoint() || taps.len() == n_taps, "{windows:?}");
+        if let Some(size) = windows.tiling() {
+            assert!((0..all.len()).all(|o| all[o].iter().copied().eq(o * size..(o + 1) * size)), "{windows:?}");
+        }
         for n in 1..=all.len() {
             let covered = |first: usize| windows.cover(first + n - 1).end - windows.cover(first).start;
             let most = (0..=all.len() - n).map(covered).max().unwrap();
@@ -319,6 +334,20 @@ mod tests {
         assert!(!fixed(9, 4, [3, 2, 1, 1]).are_disjoint() && !fixed(9, 4, [2, 2, 0, 2]).are_disjoint());
         assert!(AxisWindows::adaptive(8, 4).are_disjoint() && AxisWindows::adaptive(8, 1).are_disjoint());
         assert!(!AxisWindows::adaptive(8, 3).are_disjoint() && !AxisWindows::adaptive(3, 6).are_disjoint());
+    }
+
+    #[test]
+    fn windows_that_touch_have_a_size() {
+        assert_eq!(fixed(9, 4, [2, 2, 0, 1]).tiling(), Some(2), "one input lies behind them");
+        assert_eq!(fixed(8, 1, [3, 7, 0, 1]).tiling(), None, "more lies behind it than a window");
+        assert_eq!(AxisWindows::adaptive(12, 4).tiling(), Some(3));
+        for gaps_padding_or_dilation in [[2, 3, 0, 1], [2, 2, 1, 1], [2, 2, 0, 2], [3, 2, 0, 1]] {
+            assert_eq!(fixed(9, 3, gaps_padding_or_dilation).tiling(), None);
+        }
+        assert_eq!(fixed(9, 5, [2, 2, 0, 1]).tiling(), None, "the last one is cut");
+        assert_eq!(AxisWindows::adaptive(13, 4).tiling(), None);
+        assert_eq!(AxisWindows::adaptive(0, 0).tiling(), None);
+        assert_eq!(fixed(usize::MAX >> 1, 1 << 62, [2, 2, 0, 1]).tiling(), None);
     }
 
     #[test]

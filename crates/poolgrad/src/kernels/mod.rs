@@ -3,10 +3,14 @@
 //! A kernel fills one tile of its output at a time (see [`TileKernel`](crate::exec::TileKernel)), reading rows of its
 //! inputs. Functions with loops over rows are `#[inline(always)]`, so that they are compiled for the ISA level that the tile
 //! loop was dispatched to; where one needs all registers, `Simd::vectorize` makes it a function of its own for that level.
+//! Where compilers do not find the vectors of a loop, it is written with those of the level, whatever their width.
 //! Those that add or look up one element at a time gain nothing from that, and neither do the rare ways for NaNs.
 #![forbid(unsafe_code)]
 
 mod buckets;
+mod expand;
+mod expand_rows;
+mod expand_shape;
 mod locate;
 mod mean;
 mod outputs;
@@ -32,6 +36,8 @@ mod windows_max;
 mod windows_results;
 
 pub(crate) use buckets::Buckets;
+pub(crate) use expand::Expand;
+pub(crate) use expand_shape::ExpandShape;
 pub(crate) use mean::Mean;
 pub(crate) use outputs::{Outputs, Summing};
 pub(crate) use planes::{Planes, PlanesShape};

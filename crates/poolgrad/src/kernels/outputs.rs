@@ -126,7 +126,7 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
 
     /// The indices and gradients of a row: where they lie, or in the buffers.
     #[inline(always)]
-    fn load<'b>(
+    pub(super) fn load<'b>(
         &self,
         (group, row): (usize, Range<usize>),
         (indices, elements): (&'b mut [I], &'b mut [T]),

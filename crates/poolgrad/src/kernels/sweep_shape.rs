@@ -179,7 +179,7 @@ fn stacked(geometry: &Geometry) -> [AxisWindows; 3] {
 }
 
 /// The size of equal parts of `len`, none of them larger than `most`.
-fn even(len: usize, most: usize) -> usize {
+pub(super) fn even(len: usize, most: usize) -> usize {
     len.div_ceil(len.div_ceil(most.max(1)).max(1)).max(1)
 }
 

@@ -6,7 +6,7 @@ use super::{Plan, TypedTask};
 use crate::dtype::{Element, Float, Index, Summed};
 use crate::error::Error;
 use crate::exec::{Crew, TileKernel, run_tiles};
-use crate::kernels::{Buckets, Mean, Outputs, Planes, Spread, SpreadPlanes, Summing, Sweep, WindowsMax};
+use crate::kernels::{Buckets, Expand, Mean, Outputs, Planes, Spread, SpreadPlanes, Summing, Sweep, WindowsMax};
 use crate::spec::Operands;
 use crate::tensor::raw::{Cut, Source, Target};
 use crate::tensor::{TensorView, TensorViewMut};
@@ -140,6 +140,11 @@ impl Plan {
                 let kernel = Planes::new(*outputs, way.planes(&geometry));
                 run_tiles(&kernel, &self.target(way, (grad_input, None)), usize::MAX, crew);
                 kernel.n_added()
+            }
+            Kernel::ExpandRows => {
+                let kernel = Expand::new(*outputs, way.expand.expect("the kernel was accepted"));
+                run_tiles(&kernel, &self.target(way, (grad_input, None)), usize::MAX, crew);
+                return kernel.found_all();
             }
             Kernel::ScatterSweep => {
                 let kernel = Sweep::new(*outputs, way.sweep);

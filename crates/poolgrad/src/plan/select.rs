@@ -9,8 +9,8 @@ use crate::exec::stream::streaming_pays;
 use crate::exec::{last_level_cache_bytes, max_workers};
 use crate::geometry::Geometry;
 use crate::kernels::{
-    Buckets, Mean, PlanesShape, ROW, Spread, SpreadShape, Summing, Sweep, SweepLimits, SweepShape, WIDEST,
-    WindowsMax, cut_for_spread,
+    Buckets, Expand, ExpandShape, Mean, PlanesShape, ROW, Spread, SpreadShape, Summing, Sweep, SweepLimits,
+    SweepShape, WIDEST, WindowsMax, cut_for_spread,
 };
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
@@ -25,6 +25,8 @@ pub(super) enum Kernel {
     ScatterSweep,
     /// Sort outputs by the part they fall into, then scatter.
     ScatterBuckets,
+    /// Fill windows that touch, each with its output.
+    ExpandRows,
     /// Spread the outputs of some small planes at a time.
     SpreadPlanes,
     /// Spread rows over their windows.
@@ -40,7 +42,7 @@ impl Kernel {
     const fn family(spec: &Spec) -> &'static [Kernel] {
         match (&spec.pool, spec.direction) {
             (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Gradient) => {
-                &[Kernel::ScatterPlanes, Kernel::ScatterSweep, Kernel::ScatterBuckets]
+                &[Kernel::ExpandRows, Kernel::ScatterPlanes, Kernel::ScatterSweep, Kernel::ScatterBuckets]
             }
             (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Forward) => &[Kernel::MaxRows],
             (Pool::AdaptiveAvg(_), Direction::Gradient) => &[Kernel::SpreadPlanes, Kernel::SpreadRows],
@@ -54,6 +56,7 @@ impl Kernel {
             Kernel::ScatterPlanes => "scatter:planes",
             Kernel::ScatterSweep => "scatter:sweep",
             Kernel::ScatterBuckets => "scatter:buckets",
+            Kernel::ExpandRows => "expand:rows",
             Kernel::SpreadPlanes => "spread:planes",
             Kernel::SpreadRows => "spread:rows",
             Kernel::MaxRows => "max:rows",
@@ -71,6 +74,11 @@ impl Kernel {
                 let rounds = if is_small || limits.summing == Summing::Few { 1 } else { ROUNDS };
                 plane_elements <= limits.most_sums() && limits.occupies_workers(geometry, rounds)
             }
+            Kernel::ExpandRows => limits.expand.is_some_and(|shape| {
+                // Sums are formed as fast in wider types, in the cache, and where windows of single channels have more places.
+                let reasons = [limits.summing == Summing::Once, limits.streaming, shape.compares_few()];
+                reasons.into_iter().filter(|&reason| reason).count() >= 2
+            }),
             Kernel::ScatterSweep => SweepShape::accepts(geometry),
             Kernel::SpreadPlanes => {
                 SpreadShape::new(geometry, limits.width).is_some() && limits.occupies_workers(geometry, ROUNDS)
@@ -91,6 +99,8 @@ pub(super) struct Way {
     pub(super) sweep: SweepShape,
     /// How outputs are spread over some planes at a time, if they can be.
     pub(super) spread: Option<SpreadShape>,
+    /// How outputs are expanded over their windows, if they can be.
+    pub(super) expand: Option<ExpandShape>,
     /// How the sums of a max gradient are formed.
     pub(super) summing: Summing,
     /// Whether outputs are written past the cache.
@@ -125,11 +135,12 @@ impl Way {
             (Kernel::ScatterPlanes, Summing::Few) => (geometry.input_len(), geometry.input_len().saturating_mul(8)),
             (Kernel::ScatterPlanes, _) => (geometry.input_len(), limits.tile_elements / width),
             (Kernel::SpreadPlanes, _) => (geometry.input_len(), limits.spread_elements / width),
-            (Kernel::SpreadRows, _) => (1, limits.spread_elements / width),
+            (Kernel::SpreadRows | Kernel::ExpandRows, _) => (1, limits.spread_elements / width),
             _ => (1, limits.tile_elements / width),
         };
         let wanted = Wanted { unit, most: most.max(1), least_tiles };
         let partition = match kernel {
+            Kernel::ExpandRows => limits.expand.map(|shape| shape.partition(n_groups, wanted)).expect("accepted"),
             Kernel::ScatterSweep => sweep.partition(),
             Kernel::MaxRows | Kernel::MeanRows => Partition::new(n_groups, geometry.output(), wanted),
             Kernel::SpreadRows => cut_for_spread(geometry, n_groups, width, wanted),
@@ -146,7 +157,8 @@ impl Way {
         let groups_at_hand = !limits.streaming && checked.lifted.grouped(width).are_groups_contiguous();
         let Limits { streaming, from_memory, .. } = *limits;
         let spread = (kernel == Kernel::SpreadPlanes).then(|| SpreadShape::new(geometry, width)).flatten();
-        Self { kernel, partition, width, sweep, spread, summing, streaming, groups_at_hand, from_memory }
+        let expand = limits.expand;
+        Self { kernel, partition, width, sweep, spread, expand, summing, streaming, groups_at_hand, from_memory }
     }
 
     /// How planes are scattered to as a whole.
@@ -165,6 +177,7 @@ impl Way {
         match self.kernel {
             Kernel::ScatterPlanes => (self.planes(geometry).bytes::<T, I>(), 0),
             Kernel::ScatterSweep => (Sweep::<T, I>::bytes(&self.sweep), 0),
+            Kernel::ExpandRows => (self.expand.as_ref().map_or(0, Expand::<T, I>::bytes), 0),
             Kernel::ScatterBuckets => {
                 let buckets = Buckets::new(geometry, self.partition, n_workers);
                 (buckets.bytes::<T, I>(), buckets.shared_bytes())
@@ -242,6 +255,8 @@ struct Limits {
     n_workers: usize,
     /// The channels that are worked on together.
     width: usize,
+    /// How outputs are expanded over their windows, if they can be.
+    expand: Option<ExpandShape>,
     /// How the sums of a max gradient are formed.
     summing: Summing,
     /// Whether, in a sweep, few are given more than one term, and there is room for these.
@@ -339,9 +354,8 @@ impl Limits {
             None => max_workers(),
         };
         let takes_one_row = match Kernel::family(spec)[0] {
-            Kernel::ScatterPlanes => true,
             // Sums are formed in as many rows as are needed.
-            Kernel::SpreadPlanes | Kernel::SpreadRows => true,
+            Kernel::ExpandRows | Kernel::SpreadPlanes | Kernel::SpreadRows => true,
             // A place of a group cannot be shared out among workers.
             Kernel::MeanRows => {
                 geometry.n.saturating_mul(geometry.output_len()) >= n_workers.saturating_mul(TILES_PER_WORKER)
@@ -372,7 +386,10 @@ impl Limits {
         };
         let second_terms = summing == Summing::Few && SweepShape::takes_second_terms(geometry, width);
         let own_type = summing == Summing::Once || second_terms || matches!(checked.dtype, DType::F32 | DType::F64);
-        let leaves = || leaves_the_cache(spec.direction, checked, (own_type, width));
+        let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
+        let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();
+        let in_output = own_type && (expand.is_none() || summing != Summing::Once);
+        let leaves = || leaves_the_cache(spec.direction, checked, (in_output, width));
         let streaming = options.streaming.unwrap_or_else(|| streaming_pays(n_workers) && leaves());
         let from_memory = is_read_from_memory(checked);
         // Places of channels are 32 bits.
@@ -388,6 +405,7 @@ impl Limits {
             spread_elements,
             n_workers,
             width,
+            expand,
             summing,
             second_terms,
             in_place,
@@ -440,7 +458,7 @@ pub(super) fn select<T: Float, I: Index>(
     let geometry = &checked.geometry;
     let way = Way::new(kernel, checked, &limits);
     let far = match kernel {
-        Kernel::ScatterPlanes | Kernel::ScatterSweep => far_way::<T, I>(checked, &limits),
+        Kernel::ScatterPlanes | Kernel::ScatterSweep | Kernel::ExpandRows => far_way::<T, I>(checked, &limits),
         _ => way,
     };
     let n_workers = limits.n_workers.min(way.partition.n_tiles().max(far.partition.n_tiles())).max(1);

@@ -1,0 +1,32 @@
+//! Words: elements as the numbers that their bits are, so that vectors of any element can be compared and put together.
+
+use fearless_simd::{Simd, SimdInt, SimdIntElement};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// An unsigned number as wide as an element.
+pub(crate) trait Word: SimdIntElement + FromBytes + IntoBytes + Immutable + 'static {
+    /// A vector of these, as wide as the registers of the level.
+    type Vector<S: Simd>: SimdInt<S, Element = Self>;
+    /// The largest offset that words tell from all others.
+    const LARGEST: usize;
+    /// An offset, or something above [`Word::LARGEST`] if that is above.
+    fn of_offset(offset: u32) -> Self;
+}
+
+macro_rules! words {
+    ($($type:ty => $vector:ident, $largest:expr, $of_offset:expr),*) => {$(
+        impl Word for $type {
+            type Vector<S: Simd> = S::$vector;
+            const LARGEST: usize = $largest;
+            #[inline(always)]
+            fn of_offset(offset: u32) -> Self {
+                $of_offset(offset)
+            }
+        }
+    )*};
+}
+words!(
+    u16 => u16s, 0xfffe, |offset: u32| offset.min(0xffff) as u16,
+    u32 => u32s, i32::MAX as usize, |offset| offset,
+    u64 => u64s, i32::MAX as usize, u64::from
+);
