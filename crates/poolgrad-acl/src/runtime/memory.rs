@@ -175,10 +175,19 @@ pub(crate) fn hold(memory: Memory, reach: Reach, name: &str) -> Result<Hold, Str
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, MutexGuard};
+
     use super::*;
+
+    /// All tests share the table, and one pushes out what others have freed.
+    fn alone() -> MutexGuard<'static, ()> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     #[test]
     fn freed_once_and_only_from_its_start() {
+        let _alone = alone();
         let memory = allocate(64, Side::Device, 0).unwrap();
         let refuse = |memory, side, text: &str| {
             let fault = free(memory, side).unwrap_err();
@@ -193,6 +202,7 @@ mod tests {
 
     #[test]
     fn bytes_outside_an_allocation_are_not_held() {
+        let _alone = alone();
         let memory = allocate(64, Side::Device, 0).unwrap();
         assert!(hold(memory, Reach::first(64), "x").unwrap().is_some());
         assert!(hold(memory, Reach::first(65), "x").is_err());
@@ -207,6 +217,7 @@ mod tests {
 
     #[test]
     fn freed_memory_is_kept_within_limits() {
+        let _alone = alone();
         for bytes in [64, MOST_FREED_BYTES, MOST_FREED_BYTES + 1] {
             for _ in 0..2 * MOST_FREED {
                 free(allocate(bytes, Side::Device, 0).unwrap(), Side::Device).unwrap();
