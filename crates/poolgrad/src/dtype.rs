@@ -15,7 +15,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 pub(crate) use self::key::{Code, Key, all_unique};
 use self::once::Once;
-pub(crate) use self::word::Word;
+pub(crate) use self::word::{Word, words, words_mut};
 use crate::simd;
 
 /// The element type of a tensor.

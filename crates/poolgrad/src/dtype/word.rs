@@ -3,6 +3,8 @@
 use fearless_simd::{Simd, SimdInt, SimdIntElement};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use super::Sum;
+
 /// An unsigned number as wide as an element.
 pub(crate) trait Word: SimdIntElement + FromBytes + IntoBytes + Immutable + 'static {
     /// A vector of these, as wide as the registers of the level.
@@ -30,3 +32,15 @@ words!(
     u32 => u32s, i32::MAX as usize, |offset| offset,
     u64 => u64s, i32::MAX as usize, u64::from
 );
+
+/// A row as the words that its bits are.
+#[inline(always)]
+pub(crate) fn words<A: Sum>(row: &[A]) -> &[A::Word] {
+    <[A::Word]>::ref_from_bytes(row.as_bytes()).unwrap_or_else(|_| panic!("words are as wide as elements"))
+}
+
+/// The same of a row that is written.
+#[inline(always)]
+pub(crate) fn words_mut<A: Sum>(row: &mut [A]) -> &mut [A::Word] {
+    <[A::Word]>::mut_from_bytes(row.as_mut_bytes()).unwrap_or_else(|_| panic!("words are as wide as elements"))
+}

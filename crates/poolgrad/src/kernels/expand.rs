@@ -23,11 +23,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fearless_simd::Simd;
 
-use super::expand_rows::{Ahead, CellRows, words, words_mut};
+use super::expand_rows::{Ahead, CellRows};
 use super::expand_shape::ExpandShape;
 use super::outputs::Outputs;
 use super::rows::{self, ROW};
-use crate::dtype::{Index, Sum, Summed, Word};
+use crate::dtype::{Index, Sum, Summed, Word, words, words_mut};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::tensor::raw::{OutTile, Tile};
 

@@ -5,9 +5,8 @@
 //! of two columns of single channels are then put together by turns, while channels have a place of their own.
 
 use fearless_simd::{Select, Simd, SimdBase, SimdMask};
-use zerocopy::{FromBytes, IntoBytes};
 
-use crate::dtype::{Sum, Word};
+use crate::dtype::Word;
 use crate::exec::stream::{LINE, claim_behind, fetch_lines};
 
 /// The rows of cells that belong to some rows of outputs.
@@ -47,6 +46,7 @@ impl Ahead {
         Self { from: row.as_ptr_range().end.cast(), each: each * size_of::<T>() }
     }
 
+    /// Asks for the `i`th part.
     #[inline(always)]
     fn fetch(self, i: usize) {
         fetch_lines(self.from.wrapping_add(i * self.each), self.each.div_ceil(LINE));
@@ -83,6 +83,8 @@ impl CellRows {
         )
     }
 
+    /// The loops of [`CellRows::fill_by`]: over rows of windows, of outputs, and over outputs that are neighbours with all cells of
+    /// a column.
     #[inline(always)]
     fn fill_rows<S: Simd, W: Word, const R: usize, const C: usize, const APART: bool>(
         self,
@@ -166,6 +168,7 @@ fn fill_unit<S: Simd, W: Word, const R: usize, const C: usize, const APART: bool
     n_found
 }
 
+/// A vector of one offset.
 #[inline(always)]
 fn splat<S: Simd, W: Word>(simd: S, offset: u32) -> W::Vector<S> {
     W::Vector::<S>::splat(simd, W::of_offset(offset))
@@ -188,18 +191,6 @@ fn by_turns<S: Simd, V: SimdBase<S>, const C: usize>(mut columns: [V; C]) -> [V;
         (*a, *b) = a.interleave(*b);
     }
     columns
-}
-
-/// A row as the words that its bits are.
-#[inline(always)]
-pub(super) fn words<A: Sum>(row: &[A]) -> &[A::Word] {
-    <[A::Word]>::ref_from_bytes(row.as_bytes()).unwrap_or_else(|_| panic!("words are as wide as elements"))
-}
-
-/// The same of a row that is written.
-#[inline(always)]
-pub(super) fn words_mut<A: Sum>(row: &mut [A]) -> &mut [A::Word] {
-    <[A::Word]>::mut_from_bytes(row.as_mut_bytes()).unwrap_or_else(|_| panic!("words are as wide as elements"))
 }
 
 #[cfg(test)]

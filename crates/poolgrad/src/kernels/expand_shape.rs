@@ -46,9 +46,9 @@ impl ExpandShape {
         // Neighbouring outputs, or channels, fill a vector of any level.
         let lanes = LINE / element;
         let narrowest = if width == 1 { output[2] } else { (geometry.c - 1) % width + 1 };
-        let last_code = (window[1] - 1).checked_mul(dims[2])?.checked_add(window[2])?;
+        let n_codes = (window[1] - 1).checked_mul(dims[2])?.checked_add(window[2])?;
         let largest = if element == 2 { <u16 as Word>::LARGEST } else { <u32 as Word>::LARGEST };
-        let fits = last_code <= largest && geometry.input_len() <= i32::MAX as usize;
+        let fits = n_codes <= largest && geometry.input_len() <= i32::MAX as usize;
         // Of the vectors of a row of outputs, little is done twice.
         let is_filled =
             width > 1 || output[2].saturating_mul(4) >= output[2].next_multiple_of(lanes).saturating_mul(3);

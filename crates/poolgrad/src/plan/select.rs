@@ -75,7 +75,7 @@ impl Kernel {
                 plane_elements <= limits.most_sums() && limits.occupies_workers(geometry, rounds)
             }
             Kernel::ExpandRows => limits.expand.is_some_and(|shape| {
-                // Sums are formed as fast in wider types, in the cache, and where windows of single channels have more places.
+                // Two of these together make it faster than to form sums.
                 let reasons = [limits.summing == Summing::Once, limits.streaming, shape.compares_few()];
                 reasons.into_iter().filter(|&reason| reason).count() >= 2
             }),
