@@ -1,21 +1,30 @@
 //! How fast this machine's memory is read and written: the two halves of the roofline.
 //!
-//! Reading is a sum over a buffer of random words. Writing is done in three ways, of which the fastest counts: the system's
-//! own fill with a byte that is not zero, and the library's streaming stores and its ordinary ones, from a gradient of one
-//! average per plane, which reads next to nothing. (Some chips write zeros at twice the speed of other data, so none of
-//! these writes any.)
+//! Reading is a sum over a buffer of random words, in the widest vectors there are, since some chips read less in narrow
+//! ones. Writing is done in three ways, of which the fastest counts: the system's own fill with a byte that is not zero, and
+//! the library's streaming stores and its ordinary ones, from a gradient of one average per plane, which reads next to
+//! nothing. (Some chips write zeros at twice the speed of other data, so none of these writes any.)
 
 use std::hint::black_box;
 use std::time::Instant;
 
+use fearless_simd::{Level, dispatch};
 use poolgrad::{DType, Operands, Plan, PlanOptions, Tensor};
 use poolgrad_check::{Problem, Random};
 
 use crate::failure::Failure;
 use crate::machine;
 
+/// The most bytes that a cache is taken to keep from call to call; larger ones are shared by many processors.
+const MOST_CACHED: u64 = 64 << 20;
+
 /// The least and the most bytes of a buffer: beyond the cache, and within the memory of a small machine.
-const BUFFER_BYTES: std::ops::RangeInclusive<u64> = 64 << 20..=256 << 20;
+const BUFFER_BYTES: std::ops::RangeInclusive<u64> = 64 << 20..=4 * MOST_CACHED;
+
+/// The bytes that the last-level cache is taken to keep.
+pub(super) fn cached_bytes() -> u64 {
+    machine::last_level_cache_bytes().min(MOST_CACHED)
+}
 
 /// Bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +55,7 @@ impl Memory {
     /// # Errors
     /// If the library refuses the write probe.
     pub(super) fn new() -> Result<Self, Failure> {
-        let n_bytes = (4 * machine::last_level_cache_bytes()).clamp(*BUFFER_BYTES.start(), *BUFFER_BYTES.end());
+        let n_bytes = (4 * cached_bytes()).clamp(*BUFFER_BYTES.start(), *BUFFER_BYTES.end());
         let mut random = Random::new(1);
         let words: Vec<u64> = (0..n_bytes / 8).map(|_| random.next_u64()).collect();
         // Planes of 256 KiB: many tiles, and long rows in each.
@@ -95,8 +104,9 @@ impl Memory {
     fn read_seconds(&self, threads: usize) -> f64 {
         let start = Instant::now();
         let parts = self.words.chunks(self.words.len().div_ceil(threads)).collect();
+        let level = Level::new();
         on_each(parts, &|part: &[u64]| {
-            black_box(part.iter().fold(0, |sum: u64, &word| sum.wrapping_add(word)));
+            black_box(dispatch!(level, _simd => part.iter().fold(0, |sum: u64, &word| sum.wrapping_add(word))));
         });
         start.elapsed().as_secs_f64()
     }

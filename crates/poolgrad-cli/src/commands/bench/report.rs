@@ -3,9 +3,9 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use poolgrad::DType;
 
+use super::bandwidth::cached_bytes;
 use super::row::Row;
 use crate::console;
-use crate::machine;
 
 /// The columns that belong to every row, and the two that are only there if rows differ in them.
 const COLUMNS: [&str; 7] = ["problem", "kernel", "threads", "time", "spread", "GB/s", "% of roofline"];
@@ -96,7 +96,7 @@ pub(super) fn summary(rows: &[Row]) -> String {
 
 /// The geometric mean of the shares of the roofline for each type, over outputs that no cache holds.
 fn shares(rows: &[&Row]) -> String {
-    let cache = machine::last_level_cache_bytes();
+    let cache = cached_bytes();
     let share = |dtype: DType| {
         let large = rows.iter().filter(|row| row.problem.dtype == dtype && cache < row.n_bytes_written);
         let shares: Vec<_> = large.map(|row| row.share_of_roofline()).collect();
