@@ -15,7 +15,7 @@ const WIDE_SLAB: usize = 16 << 10;
 /// The most places of a window. Each is compared with its output, so that larger windows are sooner cleared and added to.
 const MOST_PLACES: usize = 8;
 
-/// The places of a window that are few even where columns have to be put together.
+/// The places of a window that are compared sooner than sums are formed in the output.
 const FEW_PLACES: usize = 4;
 
 /// Windows that touch, and the outputs that are worked on at a time.
@@ -78,9 +78,11 @@ impl ExpandShape {
         Partition::blocks(n_groups, dims, (groups, block))
     }
 
-    /// Whether it takes few operations to compare the places of a window.
-    pub(crate) fn compares_few(&self) -> bool {
-        self.width > 1 || self.window.iter().product::<usize>() <= FEW_PLACES
+    /// Whether it is faster to fill these windows than to form sums: where few places are compared, where sums would have to
+    /// be rounded, and where groups of channels are written past the cache anyway.
+    pub(crate) fn pays(&self, is_narrow: bool, streaming: bool) -> bool {
+        let compares_few = self.window.iter().product::<usize>() <= FEW_PLACES;
+        compares_few || is_narrow || (streaming && self.width > 1)
     }
 
     /// The outputs of a row that are expanded at a time, at most.

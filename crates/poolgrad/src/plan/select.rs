@@ -74,11 +74,9 @@ impl Kernel {
                 let rounds = if is_small || limits.summing == Summing::Few { 1 } else { ROUNDS };
                 plane_elements <= limits.most_sums() && limits.occupies_workers(geometry, rounds)
             }
-            Kernel::ExpandRows => limits.expand.is_some_and(|shape| {
-                // Two of these together make it faster than to form sums.
-                let reasons = [limits.summing == Summing::Once, limits.streaming, shape.compares_few()];
-                reasons.into_iter().filter(|&reason| reason).count() >= 2
-            }),
+            Kernel::ExpandRows => {
+                limits.expand.is_some_and(|shape| shape.pays(limits.summing == Summing::Once, limits.streaming))
+            }
             Kernel::ScatterSweep => SweepShape::accepts(geometry),
             Kernel::SpreadPlanes => {
                 SpreadShape::new(geometry, limits.width).is_some() && limits.occupies_workers(geometry, ROUNDS)
@@ -388,7 +386,8 @@ impl Limits {
         let own_type = summing == Summing::Once || second_terms || matches!(checked.dtype, DType::F32 | DType::F64);
         let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
         let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();
-        let in_output = own_type && (expand.is_none() || summing != Summing::Once);
+        let expands_anyway = expand.is_some_and(|shape| shape.pays(summing == Summing::Once, false));
+        let in_output = own_type && !expands_anyway;
         let leaves = || leaves_the_cache(spec.direction, checked, (in_output, width));
         let streaming = options.streaming.unwrap_or_else(|| streaming_pays(n_workers) && leaves());
         let from_memory = is_read_from_memory(checked);
