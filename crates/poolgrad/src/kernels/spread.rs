@@ -202,8 +202,8 @@ impl<T: Float> Spread<'_, T> {
         let width = self.grad_output.width_of(group);
         let len = block.slab_len(width);
         let memory = &mut memory[depths.start * len..depths.end * len];
-        block.fill_slab(rounded, width, memory);
-        multiply(memory, len);
+        block.fill_slab(rounded, width, memory, true);
+        multiply(memory, len, true);
     }
 
     /// Writes depths of a block whose rows are long, each row alone.
@@ -222,7 +222,7 @@ impl<T: Float> Spread<'_, T> {
             let row = if rounded.are_wide {
                 &cells[..row.len()]
             } else {
-                block.w.repeat(cells, width, row);
+                block.w.repeat(cells, width, row, false);
                 &*row
             };
             for d in depths.clone() {
@@ -252,7 +252,7 @@ impl<T: Float> Spread<'_, T> {
             }
             let at = slabs.n_gathered * len;
             match last {
-                None => block.fill_slab(rounded, width, &mut slabs.pieces[at..]),
+                None => block.fill_slab(rounded, width, &mut slabs.pieces[at..], false),
                 Some(last) if last == at => (),
                 Some(last) => slabs.pieces.copy_within(last..last + len, at),
             }
@@ -300,11 +300,11 @@ impl<T: Float> Spread<'_, T> {
                 if let Some(memory) = tile.first.memory(group..group + 1, range.flat.clone()) {
                     for part in memory.chunks_mut(places * width) {
                         claim_behind(part);
-                        repeat(values, part);
+                        repeat(values, part, true);
                     }
                     continue;
                 }
-                repeat(values, &mut even[..places * width]);
+                repeat(values, &mut even[..places * width], false);
                 for flat in range.flat.clone().step_by(places) {
                     let n_places = places.min(range.flat.end - flat);
                     tile.first.write(group, flat, &even[..n_places * width]);
@@ -362,14 +362,14 @@ impl<T: Float> Spread<'_, T> {
     }
 }
 
-/// Fills `row` with `values`, again and again.
+/// Fills `row` with `values`, again and again; `in_output` as for [`multiply`].
 #[inline(always)]
-fn repeat<T: Element>(values: &[T], row: &mut [T]) {
+fn repeat<T: Element>(values: &[T], row: &mut [T], in_output: bool) {
     match values {
         &[value] => row.fill(value),
         values => {
             row[..values.len()].copy_from_slice(values);
-            multiply(row, values.len());
+            multiply(row, values.len(), in_output);
         }
     }
 }
@@ -388,21 +388,23 @@ impl Block<'_> {
         self.h.n_places * self.w.n_places * width
     }
 
-    /// Repeats the different rows of a depth. What follows the slab may be written too.
+    /// Repeats the different rows of a depth; `in_output` as for [`multiply`]. What follows the slab may be written too.
     #[inline(always)]
-    fn fill_slab<T: Element>(&self, rounded: Rounded<'_, T>, width: usize, slab: &mut [T]) {
+    fn fill_slab<T: Element>(&self, rounded: Rounded<'_, T>, width: usize, slab: &mut [T], in_output: bool) {
         let len = self.w.n_places * width;
         for (number, rows) in self.h.iter().enumerate() {
             let cells = &rounded.elements[number * rounded.pitch..];
             if rounded.are_wide {
                 for row in rows.places {
-                    claim_behind(&slab[row * len..(row + 1) * len]);
+                    if in_output {
+                        claim_behind(&slab[row * len..(row + 1) * len]);
+                    }
                     copy_over(cells, &mut slab[row * len..], len);
                 }
             } else {
                 let rows = &mut slab[rows.places.start * len..rows.places.end * len];
-                self.w.repeat(cells, width, &mut rows[..len]);
-                multiply(rows, len);
+                self.w.repeat(cells, width, &mut rows[..len], in_output);
+                multiply(rows, len, in_output);
             }
         }
     }

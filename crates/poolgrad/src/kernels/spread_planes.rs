@@ -192,10 +192,10 @@ impl<T: Float> TileKernel<T, T> for SpreadPlanes<'_, T> {
                 rounded
             });
             match tile.first.memory(groups.clone(), range.flat.clone()) {
-                Some(memory) => tables.copy(cells, memory, repeated),
+                Some(memory) => tables.copy(cells, (memory, true), repeated),
                 None => {
                     let pieces = &mut pieces[..n * shape.plane];
-                    tables.copy(cells, pieces, repeated);
+                    tables.copy(cells, (pieces, false), repeated);
                     tile.first.write_groups(groups, pieces);
                 }
             }

@@ -140,17 +140,22 @@ impl<'s, A: Accumulator> Tables<'s, A> {
     }
 
     /// Copies the cells of the planes of `memory` to all of their rows; those of one depth have their columns in `repeated`
-    /// before.
+    /// before. `in_output` as for [`multiply`].
     #[inline(always)]
-    pub(super) fn copy<T: Element>(&self, mut cells: &[T], mut memory: &mut [T], repeated: &mut [T]) {
+    pub(super) fn copy<T: Element>(
+        &self,
+        mut cells: &[T],
+        (mut memory, in_output): (&mut [T], bool),
+        repeated: &mut [T],
+    ) {
         let SpreadShape { row, cell, plane, .. } = self.shape;
         let (n_rows, slab) = (self.heights.len(), self.heights.n_places * row);
         while !memory.is_empty() {
             for depths in self.depths.iter() {
                 let (start, end) = (depths.places.start * slab, depths.places.end * slab);
                 let of_depth = if cell == row { cells } else { self.repeat(cells, repeated) };
-                self.copy_rows(of_depth, &mut memory[start..]);
-                multiply(&mut memory[start..end], slab);
+                self.copy_rows(of_depth, &mut memory[start..], in_output);
+                multiply(&mut memory[start..end], slab, in_output);
                 cells = &cells[n_rows * cell..];
             }
             memory = &mut memory[plane..];
@@ -166,7 +171,7 @@ impl<'s, A: Accumulator> Tables<'s, A> {
             if width == 1 {
                 self.columns.spread(cell, row);
             } else {
-                self.columns.repeat(cell, width, row);
+                self.columns.repeat(cell, width, row, false);
             }
         }
         repeated
@@ -174,14 +179,14 @@ impl<'s, A: Accumulator> Tables<'s, A> {
 
     /// Copies the cells of one depth, as long as rows, to all of its rows. What follows them there may be written too.
     #[inline(always)]
-    fn copy_rows<T: Element>(&self, cells: &[T], slab: &mut [T]) {
+    fn copy_rows<T: Element>(&self, cells: &[T], slab: &mut [T], in_output: bool) {
         let row = self.shape.row;
         let (n_cells, n_rows) = (self.heights.len(), self.heights.n_places);
         if n_cells * MANY <= n_rows {
-            return self.repeat_rows(cells, slab);
+            return self.repeat_rows(cells, slab, in_output);
         }
         let is_short = row * size_of::<T>() <= 32;
-        if is_short || n_cells == n_rows {
+        if in_output && (is_short || n_cells == n_rows) {
             claim_behind(&slab[..n_rows * row]);
         }
         match (size_of::<T>(), row * size_of::<T>()) {
@@ -194,7 +199,9 @@ impl<'s, A: Accumulator> Tables<'s, A> {
             _ => {
                 for (number, &cell) in self.rows.iter().enumerate() {
                     let slab = &mut slab[number * row..];
-                    claim_behind(&slab[..row]);
+                    if in_output {
+                        claim_behind(&slab[..row]);
+                    }
                     copy_over(&cells[cell as usize..], slab, row);
                 }
             }
@@ -204,8 +211,8 @@ impl<'s, A: Accumulator> Tables<'s, A> {
     /// As [`Tables::copy_rows`] where many rows have the same cell: copies of copies, which are longer. Never inlined, since it
     /// would take registers from the ways that are used more.
     #[inline(never)]
-    fn repeat_rows<T: Element>(&self, cells: &[T], slab: &mut [T]) {
-        self.heights.repeat(cells, self.shape.row, slab);
+    fn repeat_rows<T: Element>(&self, cells: &[T], slab: &mut [T], in_output: bool) {
+        self.heights.repeat(cells, self.shape.row, slab, in_output);
     }
 
     /// As [`Tables::copy_rows`] for rows of up to `N` elements, in one go each.

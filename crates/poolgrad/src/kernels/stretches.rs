@@ -161,9 +161,9 @@ impl<'s> Stretches<'s> {
         }
     }
 
-    /// Repeats the cell of each stretch, of `width` elements, for each of its places.
+    /// Repeats the cell of each stretch, of `width` elements, for each of its places; `in_output` as for [`multiply`].
     #[inline(always)]
-    pub(super) fn repeat<T: Element>(&self, cells: &[T], width: usize, row: &mut [T]) {
+    pub(super) fn repeat<T: Element>(&self, cells: &[T], width: usize, row: &mut [T], in_output: bool) {
         if self.length == Some(1) {
             return row[..self.n_places * width].copy_from_slice(&cells[..self.n_places * width]);
         }
@@ -171,7 +171,7 @@ impl<'s> Stretches<'s> {
         for (&end, cell) in self.ends.iter().zip(cells.chunks_exact(width)) {
             let places = &mut row[start * width..end * width];
             places[..width].copy_from_slice(cell);
-            multiply(places, width);
+            multiply(places, width, in_output);
             start = end;
         }
     }
@@ -225,13 +225,16 @@ fn copy_lines<T: Element, const N: usize>(from: &[T], to: &mut [T], len: usize) 
     }
 }
 
-/// Repeats the first `len` elements of `row`, which is of an output, to its end.
+/// Repeats the first `len` elements of `row` to its end. Of an output, what follows is asked for; of what is in the cache
+/// already, that would take a tenth of the time.
 #[inline(always)]
-pub(super) fn multiply<T: Element>(row: &mut [T], len: usize) {
+pub(super) fn multiply<T: Element>(row: &mut [T], len: usize, in_output: bool) {
     let mut done = len;
     while done < row.len() {
         let more = done.min(row.len() - done).min((CLOSE / len).max(1) * len);
-        claim_behind(&row[done..done + more]);
+        if in_output {
+            claim_behind(&row[done..done + more]);
+        }
         row.copy_within(..more, done);
         done += more;
     }
