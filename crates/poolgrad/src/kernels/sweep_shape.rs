@@ -54,9 +54,10 @@ impl SweepShape {
         let reach = axes.map(|axis| axis.most_covered(1));
         let width = limits.width;
         let mut block = [reach[0], dims[1], dims[2]];
-        // Neighbouring blocks both read the outputs between them, so first the axis is cut that costs the least.
-        let [_, rows, columns] = least_block(reach);
-        let least = [(1, rows), (2, columns), (0, 1), (1, 1), (2, 1)];
+        // Neighbouring blocks both read the outputs between them, so first the axis is cut that costs the least, and none to
+        // less than windows are long as long as another can be.
+        let ([_, rows, columns], [_, least_rows, least_columns]) = (ample_block(reach), least_block(reach));
+        let least = [(1, rows), (2, columns), (1, least_rows), (2, least_columns), (0, 1), (1, 1), (2, 1)];
         for (axis, least) in least.into_iter().filter(|_| !limits.in_place) {
             let others = block.iter().product::<usize>().saturating_mul(width) / block[axis];
             let fitting = (limits.most_sums / others.max(1)).max(least);
@@ -120,14 +121,14 @@ impl SweepShape {
         rows.saturating_mul(columns).saturating_mul(width) <= 2 * second::MOST
     }
 
-    /// The sums of the smallest blocks that are as long as windows, and neither read most outputs again for their neighbours nor
-    /// cut rows short.
+    /// The sums of the smallest blocks that are as long as windows, along each axis.
     pub(crate) fn least_sums(geometry: &Geometry, width: usize) -> usize {
-        let axes = stacked(geometry);
-        let [slices, rows, columns] = least_block(axes.map(|axis| axis.most_covered(1)));
-        let [_, n_rows, n_columns] = axes.map(|axis| axis.input());
-        let sizes = [slices, even(n_rows, rows), even(n_columns, columns)];
-        sizes.into_iter().fold(width, |sums, size| sums.saturating_mul(size))
+        block_sums(geometry, width, least_block)
+    }
+
+    /// The same of blocks that read few outputs again for their neighbours, and do not cut rows short.
+    pub(crate) fn ample_sums(geometry: &Geometry, width: usize) -> usize {
+        block_sums(geometry, width, ample_block)
     }
 
     /// The sums that the windows of one place of the stack reach.
@@ -163,9 +164,25 @@ impl SweepShape {
     }
 }
 
-/// The slices, rows and columns of a block where windows reach over so many.
+/// The sums of blocks that are as large as `block` finds fit for the windows.
+fn block_sums(geometry: &Geometry, width: usize, block: fn([usize; 3]) -> [usize; 3]) -> usize {
+    let axes = stacked(geometry);
+    let [slices, rows, columns] = block(axes.map(|axis| axis.most_covered(1)));
+    let [_, n_rows, n_columns] = axes.map(|axis| axis.input());
+    let sizes = [slices, even(n_rows, rows), even(n_columns, columns)];
+    sizes.into_iter().fold(width, |sums, size| sums.saturating_mul(size))
+}
+
+/// The least slices, rows and columns of a block where windows reach over so many. Rows in pieces are read less well, and it
+/// takes longer to find their places.
 fn least_block([slices, rows, columns]: [usize; 3]) -> [usize; 3] {
-    [slices, rows.saturating_mul(2), columns.saturating_mul(4).max(64)]
+    [slices, rows, columns.saturating_mul(4)]
+}
+
+/// The same of a block to whose neighbours it matters little what they read again.
+fn ample_block(reach: [usize; 3]) -> [usize; 3] {
+    let [slices, rows, columns] = least_block(reach);
+    [slices, rows.saturating_mul(2), columns.max(64)]
 }
 
 /// The axes of the slices, rows and columns: the first is the slowest that has more than one place. Flat offsets are the

@@ -213,8 +213,9 @@ impl Choice {
 /// The bytes of accumulators that a tile may have: they should stay in the second-level cache.
 const TILE_BYTES: usize = 256 << 10;
 
-/// The bytes up to which sums that are still added to may lie in the output. More would leave the caches before they are
-/// complete; smaller blocks, which are copied to the output, do not.
+/// The bytes up to which sums that are still added to may lie in the output, where half of a worker's part of the last-level
+/// cache is no more than that. More would leave the caches before they are complete; smaller blocks, which are copied to the
+/// output, do not.
 const IN_PLACE_BYTES: usize = 4 << 20;
 
 /// How much larger tiles are that outputs are spread over. These are filled piece by piece, so that nothing has to stay close,
@@ -322,19 +323,18 @@ impl Limits {
         let sweeps = Kernel::family(spec).contains(&Kernel::ScatterSweep);
         let geometry = &checked.geometry;
         let reads_much = geometry.output_len().saturating_mul(MUCH) >= geometry.input_len();
-        let cuts_windows = |limits: &Self| {
-            let least = SweepShape::least_sums(geometry, limits.width);
-            !limits.in_place && reads_much && least > limits.most_sums()
+        let exceeds = |limits: &Self, sums: fn(&Geometry, usize) -> usize| {
+            !limits.in_place && reads_much && sums(geometry, limits.width) > limits.most_sums()
         };
         let widest = up_to(usize::MAX);
-        if !sweeps || !cuts_windows(&widest) {
+        if !sweeps || !exceeds(&widest, SweepShape::least_sums) {
             return widest;
         }
-        // Blocks shorter than windows would read each output again and again; narrower groups only read memory in smaller
-        // pieces.
+        // Blocks shorter than windows would read each output again and again. Narrower groups read and write memory in small
+        // pieces, which is slow, so they should at least read nothing again.
         let narrower =
             [1, 2, 4, 8].into_iter().map(|parts| WIDEST / parts).filter(|&channels| channels < widest.width);
-        narrower.map(up_to).find(|limits| !cuts_windows(limits)).unwrap_or(widest)
+        narrower.map(up_to).find(|limits| !exceeds(limits, SweepShape::ample_sums)).unwrap_or(widest)
     }
 
     /// Limits for groups of at most `channels` channels.
@@ -393,7 +393,9 @@ impl Limits {
         let from_memory = is_read_from_memory(checked);
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
-        let stays_close = SweepShape::reached(geometry, width).saturating_mul(accumulator) <= IN_PLACE_BYTES;
+        let share = last_level_cache_bytes() / n_workers.saturating_mul(2).max(1);
+        let stays_close =
+            SweepShape::reached(geometry, width).saturating_mul(accumulator) <= share.max(IN_PLACE_BYTES);
         let in_place = stays_close
             && own_type
             && !streaming
