@@ -11,10 +11,10 @@ use crate::tensor::raw::{OutTile, Row};
 
 /// The longest row that is converted at once: long enough to amortise a call, short enough for its buffers to stay in
 /// the first-level cache.
-pub(crate) const ROW: usize = 1024;
+pub(crate) const ROW: usize = 2048;
 
 /// The most channels that are worked on together, so that a row still has a few places.
-pub(crate) const WIDEST: usize = ROW / 8;
+pub(crate) const WIDEST: usize = ROW / 16;
 
 /// The bytes of a row that is better cleared by the system's own routine.
 const LONG: usize = 32 << 10;

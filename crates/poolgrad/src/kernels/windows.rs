@@ -7,7 +7,7 @@ use crate::exec::{Scratch, booked};
 use crate::geometry::{AxisWindows, FixedTaps, Geometry, Window};
 
 /// The most columns of a row that are read at once, counting channels.
-pub(super) const LONGEST: usize = 8 * ROW;
+pub(super) const LONGEST: usize = 8 << 10;
 
 /// The windows along W, looked up where computing them would take divisions for every output of every row.
 pub(super) struct Columns<'s> {

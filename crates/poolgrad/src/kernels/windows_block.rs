@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::rows::ROW;
+use super::rows::WIDEST;
 use super::windows::{Columns, LONGEST, OutputBox};
 use super::windows_across::{COLUMNS, Strip};
 use super::windows_best::Best;
@@ -21,6 +21,9 @@ const DIRECT: usize = 4 << 10;
 
 /// The most depths that are kept for windows to share.
 pub(super) const MOST_DEPTHS: usize = 16;
+
+/// The most columns that are read at once where they lie, counting channels: what comes of them stays in the first-level cache.
+const DIRECT_COLUMNS: usize = 2 << 10;
 
 /// The most rows of outputs that are worked on together.
 pub(super) const MOST_ROWS: usize = 128;
@@ -54,10 +57,24 @@ pub(super) struct Limits {
 
 impl Limits {
     #[inline(always)]
-    pub(super) fn new(width: usize, is_direct: bool) -> Self {
-        // What is read where it lies need not be kept for long, and so the first-level cache can hold what comes of it.
-        Self { width, longest: if is_direct { 2 * ROW } else { LONGEST } / width, is_direct }
+    pub(super) fn new(geometry: &Geometry, width: usize, is_direct: bool) -> Self {
+        let [_, axis_h, axis_w] = &geometry.axes;
+        let longest = match (is_direct, width > WIDEST) {
+            (true, false) => DIRECT_COLUMNS / width,
+            (false, false) => LONGEST / width,
+            // Of many channels there are few columns, but whole windows.
+            (true, true) => (DIRECT_COLUMNS / width).max(extent(axis_w)),
+            (false, true) => (SLAB / extent(axis_h) / width).max(extent(axis_w)),
+        };
+        Self { width, longest, is_direct }
     }
+}
+
+/// The most channels of which whole windows can be worked on together, where memory has all channels in one piece.
+pub(crate) fn most_channels(geometry: &Geometry, is_direct: bool) -> usize {
+    let [_, h, w] = geometry.axes.each_ref().map(extent);
+    // Rows that are put into a buffer are better those of several windows.
+    if is_direct { LONGEST / w } else { SLAB / 2 / h.saturating_mul(w) }
 }
 
 /// The most taps of a window.

@@ -86,7 +86,7 @@ impl<T: Float, I: Index> TileKernel<T, I> for WindowsMax<'_, T> {
                 range.flat.clone(),
                 #[inline(always)]
                 |part| {
-                    let limits = Limits::new(plane.width, plane.is_direct());
+                    let limits = Limits::new(&self.geometry, plane.width, plane.is_direct());
                     let mut ow = part.w.start;
                     while ow < part.w.end {
                         ow = pieces.set::<T::Key>(&self.geometry, (part, ow), limits, axis);

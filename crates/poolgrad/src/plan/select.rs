@@ -10,7 +10,7 @@ use crate::exec::{last_level_cache_bytes, max_workers};
 use crate::geometry::Geometry;
 use crate::kernels::{
     Buckets, Expand, ExpandShape, Mean, PlanesShape, ROW, Spread, SpreadShape, Summing, Sweep, SweepLimits,
-    SweepShape, WIDEST, WindowsMax, cut_for_spread,
+    SweepShape, WIDEST, WindowsMax, cut_for_spread, most_channels,
 };
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
@@ -351,12 +351,17 @@ impl Limits {
             None if is_small => 1,
             None => max_workers(),
         };
+        // A place of a group cannot be shared out among workers.
+        let has_places =
+            geometry.n.saturating_mul(geometry.output_len()) >= n_workers.saturating_mul(TILES_PER_WORKER);
         let takes_one_row = match Kernel::family(spec)[0] {
             // Sums are formed in as many rows as are needed.
             Kernel::ExpandRows | Kernel::SpreadPlanes | Kernel::SpreadRows => true,
-            // A place of a group cannot be shared out among workers.
-            Kernel::MeanRows => {
-                geometry.n.saturating_mul(geometry.output_len()) >= n_workers.saturating_mul(TILES_PER_WORKER)
+            Kernel::MeanRows => has_places,
+            Kernel::MaxRows => {
+                let is_direct = matches!(checked.dtype, DType::F32 | DType::F64);
+                let is_whole = checked.lifted.grouped(geometry.c).are_groups_contiguous();
+                has_places && is_whole && geometry.c <= ROW.min(most_channels(geometry, is_direct))
             }
             _ => false,
         };
@@ -368,7 +373,7 @@ impl Limits {
             // Whole cache lines, where the channels fill them; the more, the smaller planes are. A power of two, so that what
             // is filled by whole groups has room for the last one too, which may be narrower.
             _ if takes_one_row => {
-                let close = tile_elements / 4 / geometry.input_len().max(1);
+                let close = tile_elements / geometry.input_len().max(1);
                 1 << close.clamp(WIDEST / 2, ROW).ilog2()
             }
             _ => WIDEST / 2,
