@@ -127,8 +127,14 @@ const CLAIMED_AHEAD: usize = 2 << 10;
 /// the other, as many as each takes.
 #[inline(always)]
 pub(crate) fn claim_behind<T>(row: &[T]) {
-    let origin = row.as_ptr().cast::<i8>().wrapping_add(CLAIMED_AHEAD);
-    (0..size_of_val(row)).step_by(LINE).for_each(|at| imp::claim(origin.wrapping_add(at)));
+    claim_lines(row.as_ptr().wrapping_byte_add(CLAIMED_AHEAD), row.len());
+}
+
+/// Asks for the lines of `n` elements from `origin` on, which will be written soon.
+#[inline(always)]
+pub(crate) fn claim_lines<T>(origin: *const T, n: usize) {
+    let origin = origin.cast::<i8>();
+    (0..n * size_of::<T>()).step_by(LINE).for_each(|at| imp::claim(origin.wrapping_add(at)));
 }
 
 /// Makes streamed rows visible to other threads in order with ordinary stores; each thread calls it when it is done.

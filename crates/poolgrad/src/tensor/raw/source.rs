@@ -9,7 +9,7 @@ use crate::tensor::lift::Lifted;
 use crate::tensor::view::TensorView;
 
 /// The bytes that are asked for at once: they should not push out what is in use.
-const FETCHED: usize = 16 << 10;
+const FETCHED: usize = 32 << 10;
 
 /// A typed, lifted tensor that kernels read rows from.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::dtype::Element;
-use crate::exec::stream::{Pending, claim_behind};
+use crate::exec::stream::{Pending, claim_behind, claim_lines};
 use crate::tensor::lift::Lifted;
 use crate::tensor::partition::{Partition, TileRange};
 use crate::tensor::view::TensorViewMut;
@@ -147,6 +147,11 @@ impl<'t, T: Element> OutTile<'t, T> {
                 // the output's own pointer.
                 unsafe { self.write_consecutive(run, origin) };
             } else {
+                if lifted.step() == 1 && !self.output.streaming {
+                    // The next places of each channel, which are as many as a rule.
+                    let next = (0..width).map(|c| origin.wrapping_offset(c as isize * lifted.channel_step()));
+                    next.for_each(|next| claim_lines(next.wrapping_add(len), len));
+                }
                 for (i, channels) in run.chunks_exact(width).enumerate() {
                     let origin = origin.wrapping_offset(i as isize * lifted.step());
                     if lifted.channel_step() == 1 {
