@@ -26,6 +26,7 @@ use fearless_simd::Simd;
 
 use super::rows::{self, ROW};
 use super::stretches::{Stretches, copy_over, multiply};
+use super::sweep_shape::even;
 use super::widen::{OutputRows, Widen, most_pitch};
 use crate::dtype::{Accumulator, Element, Float, Sum};
 use crate::exec::stream::claim_behind;
@@ -99,7 +100,9 @@ pub(crate) fn cut_for_spread(geometry: &Geometry, n_groups: usize, width: usize,
     let w = part(2, columns.min(most));
     let h = part(1, (SLAB / (w * width)).max(window(1)).min(most / w));
     let d = part(0, (most / (w * h)).min(SLAB));
-    Partition::blocks(n_groups, dims, (1, [d, h, w]))
+    // What is the same for blocks of all groups is made once for a tile.
+    let groups = (most / (w * h * d)).max(1);
+    Partition::blocks(n_groups, dims, (even(n_groups, groups), [d, h, w]))
 }
 
 impl<'a, T: Float> Spread<'a, T> {
@@ -424,4 +427,24 @@ struct Cells<'s, T: Float> {
     sums: &'s mut [T::Acc],
     rounded: &'s mut [T],
     widen: Widen<'s, T>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_many_planes_share_what_is_made_for_a_tile() {
+        let adaptive = |axes: [(usize, usize); 3]| Geometry {
+            n: 1,
+            c: 256,
+            axes: axes.map(|(input, output)| AxisWindows::adaptive(input, output)),
+        };
+        let wanted = Wanted { unit: 1, most: 2 << 20, least_tiles: 16 };
+        let flat = cut_for_spread(&adaptive([(1, 1), (224, 56), (224, 74)]), 256, 1, wanted);
+        assert!(flat.flat_len() <= SLAB && flat.tile_len() > (1 << 19), "{flat:?}");
+        assert!(flat.n_tiles() >= 16, "{flat:?}");
+        let single = cut_for_spread(&adaptive([(1, 1), (2000, 56), (2000, 74)]), 1, 1, wanted);
+        assert!(single.n_tiles() >= 16, "{single:?}");
+    }
 }
