@@ -72,7 +72,7 @@ impl Limits {
 
 /// The most channels of which whole windows can be worked on together, where memory has all channels in one piece.
 pub(crate) fn most_channels(geometry: &Geometry, is_direct: bool) -> usize {
-    let [_, h, w] = geometry.axes.each_ref().map(extent);
+    let [_, h, w] = geometry.axes.each_ref().map(|axis| extent(axis).max(1));
     // Rows that are put into a buffer are better those of several windows.
     if is_direct { LONGEST / w } else { SLAB / 2 / h.saturating_mul(w) }
 }
