@@ -1,11 +1,10 @@
 //! Where windows touch: how outputs are expanded over them, and how many at a time.
 
 use super::rows::ROW;
-use super::sweep_shape::even;
 use crate::dtype::Word;
 use crate::exec::stream::LINE;
 use crate::geometry::Geometry;
-use crate::tensor::partition::{Partition, Wanted};
+use crate::tensor::partition::{Partition, Wanted, even};
 
 /// The bytes of `grad_input` that are put together before they are written: a part of the first-level cache. Of groups of
 /// channels they are more, so that most rows are not cut.

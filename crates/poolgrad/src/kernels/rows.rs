@@ -13,7 +13,7 @@ use crate::tensor::raw::{OutTile, Row};
 /// the first-level cache.
 pub(crate) const ROW: usize = 2048;
 
-/// The most channels that are worked on together, so that a row still has a few places.
+/// The most channels that every kernel works on together: a row still has a few places. Some take up to [`ROW`].
 pub(crate) const WIDEST: usize = ROW / 16;
 
 /// The bytes of a row that is better cleared by the system's own routine.

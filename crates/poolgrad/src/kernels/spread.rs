@@ -26,13 +26,12 @@ use fearless_simd::Simd;
 
 use super::rows::{self, ROW};
 use super::stretches::{Stretches, copy_over, multiply};
-use super::sweep_shape::even;
 use super::widen::{OutputRows, Widen, most_pitch};
 use crate::dtype::{Accumulator, Element, Float, Sum};
 use crate::exec::stream::claim_behind;
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{AxisWindows, Geometry};
-use crate::tensor::partition::{Partition, Wanted};
+use crate::tensor::partition::{Partition, Wanted, even};
 use crate::tensor::raw::{OutTile, Source, Tile};
 
 /// The elements of the slabs that are gathered at a time: long enough to be written out in one go, short enough to stay
@@ -91,7 +90,7 @@ pub(crate) fn cut_for_spread(geometry: &Geometry, n_groups: usize, width: usize,
     // As much of an axis as is allowed, in equal parts, of whole windows if they are so short.
     let window = |axis: usize| dims[axis].div_ceil(geometry.output()[axis]);
     let part = |axis: usize, most: usize| {
-        let even = dims[axis].div_ceil(dims[axis].div_ceil(most.max(1)));
+        let even = even(dims[axis], most);
         let windows = even.next_multiple_of(window(axis));
         if windows <= most { windows } else { even }
     };

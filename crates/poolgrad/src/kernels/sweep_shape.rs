@@ -1,7 +1,7 @@
 //! How planes are swept: along which axis, in blocks of what size, and how much of a block is held at a time.
 
 use crate::geometry::{AxisWindows, Geometry};
-use crate::tensor::partition::Partition;
+use crate::tensor::partition::{Partition, even};
 
 use super::locate::LARGEST_VOLUME;
 use super::outputs::LANES;
@@ -195,11 +195,6 @@ fn stacked(geometry: &Geometry) -> [AxisWindows; 3] {
     axes
 }
 
-/// The size of equal parts of `len`, none of them larger than `most`.
-pub(super) fn even(len: usize, most: usize) -> usize {
-    len.div_ceil(len.div_ceil(most.max(1)).max(1)).max(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,6 +257,21 @@ mod tests {
             }
         }
         assert!((1..18).contains(&n_held), "both happen");
+    }
+
+    #[test]
+    fn rows_are_cut_to_windows_before_columns_and_slices() {
+        let windows = |input| {
+            AxisWindows::fixed((input, input), FixedTaps { kernel_size: 3, stride: 1, padding: 1, dilation: 1 })
+        };
+        let block = |c| {
+            let geometry = Geometry { n: 1, c, axes: [windows(8), windows(56), windows(56)] };
+            assert!(SweepShape::least_sums(&geometry, c) <= limits(c).most_sums);
+            SweepShape::new(&geometry, &limits(c)).block
+        };
+        assert_eq!(block(64)[1..], [12, 56], "several windows of whole rows");
+        assert_eq!(block(256)[1..], [3, 56], "windows of whole rows");
+        assert_eq!(block(512)[1..], [3, 28], "windows of half rows");
     }
 
     #[test]

@@ -308,3 +308,27 @@ impl<'s, K: Key> Depths<'s, K> {
         self.kept = [usize::MAX; MOST_DEPTHS];
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_windows_fit_of_as_many_channels_as_are_taken_together() {
+        for (h, w) in [(3, 3), (4, 2), (7, 7), (2, 11)] {
+            let axes =
+                [(1, 1), (28, 28 / h), (28, 28 / w)].map(|(input, output)| AxisWindows::adaptive(input, output));
+            let geometry = Geometry { n: 1, c: 2048, axes };
+            let [_, h, w] = axes.each_ref().map(extent);
+            for is_direct in [false, true] {
+                let most = most_channels(&geometry, is_direct);
+                assert!(most > WIDEST, "{h}x{w}");
+                for width in [WIDEST + 1, most] {
+                    let longest = Limits::new(&geometry, width, is_direct).longest;
+                    assert!(longest >= w && longest * width <= LONGEST, "{h}x{w} {width}");
+                    assert!(is_direct || longest * width * h <= SLAB, "{h}x{w} {width}");
+                }
+            }
+        }
+    }
+}

@@ -213,8 +213,8 @@ impl Choice {
 /// The bytes of accumulators that a tile may have: they should stay in the second-level cache.
 const TILE_BYTES: usize = 256 << 10;
 
-/// The bytes up to which sums that are still added to may lie in the output, where half of a worker's part of the last-level
-/// cache is no more than that. More would leave the caches before they are complete; smaller blocks, which are copied to the
+/// The bytes up to which sums that are still added to may lie in the output; half of a worker's part of the last-level cache,
+/// if that is more. Beyond that they would leave the caches before they are complete; smaller blocks, which are copied to the
 /// output, do not.
 const IN_PLACE_BYTES: usize = 4 << 20;
 
@@ -351,6 +351,8 @@ impl Limits {
             None if is_small => 1,
             None => max_workers(),
         };
+        // Elements that are added and compared as they are.
+        let is_wide = matches!(checked.dtype, DType::F32 | DType::F64);
         // A place of a group cannot be shared out among workers.
         let has_places =
             geometry.n.saturating_mul(geometry.output_len()) >= n_workers.saturating_mul(TILES_PER_WORKER);
@@ -359,9 +361,8 @@ impl Limits {
             Kernel::ExpandRows | Kernel::SpreadPlanes | Kernel::SpreadRows => true,
             Kernel::MeanRows => has_places,
             Kernel::MaxRows => {
-                let is_direct = matches!(checked.dtype, DType::F32 | DType::F64);
                 let is_whole = checked.lifted.grouped(geometry.c).are_groups_contiguous();
-                has_places && is_whole && geometry.c <= ROW.min(most_channels(geometry, is_direct))
+                has_places && is_whole && geometry.c <= ROW.min(most_channels(geometry, is_wide))
             }
             _ => false,
         };
@@ -388,7 +389,7 @@ impl Limits {
             _ => Summing::All,
         };
         let second_terms = summing == Summing::Few && SweepShape::takes_second_terms(geometry, width);
-        let own_type = summing == Summing::Once || second_terms || matches!(checked.dtype, DType::F32 | DType::F64);
+        let own_type = summing == Summing::Once || second_terms || is_wide;
         let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
         let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();
         let expands_anyway = expand.is_some_and(|shape| shape.pays(summing == Summing::Once, false));

@@ -77,11 +77,8 @@ impl Partition {
         let plane_len = d * h * w;
         let total = n_groups.saturating_mul(plane_len);
         let most = wanted.most.min(total.div_ceil(wanted.least_tiles.max(1))).max(wanted.unit);
-        let even = |len: usize, unit: usize| {
-            // Cuts `len` into equal parts of at most `most` elements, each place being `unit` elements.
-            let parts = len.div_ceil((most / unit.max(1)).max(1)).max(1);
-            len.div_ceil(parts).max(1)
-        };
+        // Equal parts of at most `most` elements, each place being `unit` elements.
+        let even = |len: usize, unit: usize| even(len, most / unit.max(1));
         let (mut groups_per_tile, mut block) = (1, dims.map(|size| size.max(1)));
         if plane_len <= most {
             groups_per_tile = even(n_groups, plane_len);
@@ -176,6 +173,11 @@ impl Partition {
             dims: self.dims,
         }
     }
+}
+
+/// The size of equal parts of `len`, none of them larger than `most`, and at least 1.
+pub(crate) fn even(len: usize, most: usize) -> usize {
+    len.div_ceil(len.div_ceil(most.max(1)).max(1)).max(1)
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ impl<'t, T: Element> OutTile<'t, T> {
                 unsafe { self.write_consecutive(run, origin) };
             } else {
                 if lifted.step() == 1 && !self.output.streaming {
-                    // The next places of each channel, which are as many as a rule.
+                    // What follows in each channel, and is written next, is as long as a rule.
                     let next = (0..width).map(|c| origin.wrapping_offset(c as isize * lifted.channel_step()));
                     next.for_each(|next| claim_lines(next.wrapping_add(len), len));
                 }
