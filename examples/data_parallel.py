@@ -88,6 +88,9 @@ def worker(rank: int, arguments: argparse.Namespace, folder: str) -> None:
     # A worker that leaves while another is still busy can take the connection down with it.
     dist.barrier()
     dist.destroy_process_group()
+    # Gloo's threads outlive the group, which DistributedDataParallel keeps. One that lets go of a tensor while the
+    # interpreter is being torn down aborts the process; there is nothing left to tear down, so it is left out.
+    os._exit(0)
 
 
 def compare(arguments: argparse.Namespace) -> dict[str, Any]:
