@@ -194,35 +194,41 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
     ) {
         let len = sums.len() / groups.len();
         for (group, (sums, rounded)) in groups.zip(sums.chunks_exact_mut(len).zip(rounded.chunks_exact_mut(len))) {
-            self.for_each_row(group, buffers.indices, |indices, width| {
+            let mut n_rows = 0;
+            self.for_each_row(group, buffers.indices, |indices, width, is_last| {
                 let (wide, narrow) = (&mut buffers.wide[..indices.len()], &mut buffers.elements[..indices.len()]);
                 for_each_place(indices, width, |i, place| wide[i] = sums.get(place).copied().unwrap_or_default());
                 T::narrow(wide, narrow);
+                // Outputs of different rows may share a sum, so none is cleared before all are rounded.
+                let clears = is_last && n_rows == 0;
                 for_each_place(indices, width, |i, place| {
-                    if let Some(rounded) = rounded.get_mut(place) {
+                    if let (Some(rounded), Some(sum)) = (rounded.get_mut(place), sums.get_mut(place)) {
                         *rounded = narrow[i];
+                        *sum = if clears { T::Acc::ZERO } else { *sum };
                     }
                 });
+                n_rows += 1;
             });
-            // Outputs of different rows may share a sum, so none is cleared before all are rounded.
-            self.for_each_row(group, buffers.indices, |indices, width| {
-                for_each_place(indices, width, |_, place| {
-                    if let Some(sum) = sums.get_mut(place) {
-                        *sum = T::Acc::ZERO;
-                    }
+            if n_rows > 1 {
+                self.for_each_row(group, buffers.indices, |indices, width, _| {
+                    for_each_place(indices, width, |_, place| {
+                        if let Some(sum) = sums.get_mut(place) {
+                            *sum = T::Acc::ZERO;
+                        }
+                    });
                 });
-            });
+            }
         }
     }
 
-    /// Calls `visit` with each row of the indices of a group, and the width of the group.
+    /// Calls `visit` with each row of the indices of a group, the width of the group, and whether it is the last row.
     #[inline(always)]
-    fn for_each_row(&self, group: usize, buffer: &mut [I], mut visit: impl FnMut(&[I], usize)) {
+    fn for_each_row(&self, group: usize, buffer: &mut [I], mut visit: impl FnMut(&[I], usize, bool)) {
         let indices = &self.outputs.indices;
         let width = indices.width_of(group);
         let mut rest = 0..indices.plane_len();
         while let Some(row) = self.outputs.next_row(&mut rest, width) {
-            visit(indices.row(group, row).load(buffer), width);
+            visit(indices.row(group, row).load(buffer), width, rest.is_empty());
         }
     }
 
@@ -347,6 +353,10 @@ fn terms<A: Copy, I: Index>(indices: &[I], gradients: &[A]) -> impl Iterator<Ite
 /// Calls `visit` with the number of each output of a row of `width` channels, and the place that its index points to.
 #[inline(always)]
 fn for_each_place<I: Index>(indices: &[I], width: usize, mut visit: impl FnMut(usize, usize)) {
+    if width == 1 {
+        // To take the row apart into single outputs takes longer than to visit them.
+        return indices.iter().enumerate().for_each(|(i, index)| visit(i, index.small_offset() as usize));
+    }
     for (row, indices) in indices.chunks_exact(width).enumerate() {
         for (c, index) in indices.iter().enumerate() {
             // An index that is no offset is far behind the last place.

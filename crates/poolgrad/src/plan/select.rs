@@ -129,8 +129,11 @@ impl Way {
             },
         );
         let (unit, most) = match (kernel, limits.summing) {
-            // Sums are cleared once for each tile.
-            (Kernel::ScatterPlanes, Summing::Few) => (geometry.input_len(), geometry.input_len().saturating_mul(8)),
+            // The sums of a plane are cleared once for each tile.
+            (Kernel::ScatterPlanes, Summing::Few) => {
+                let planes = geometry.input_len().saturating_mul(FEW_PLANES);
+                (geometry.input_len(), planes.max(limits.tile_elements / width))
+            }
             (Kernel::ScatterPlanes, _) => (geometry.input_len(), limits.tile_elements / width),
             (Kernel::SpreadPlanes, _) => (geometry.input_len(), limits.spread_elements / width),
             (Kernel::SpreadRows | Kernel::ExpandRows, _) => (1, limits.spread_elements / width),
@@ -221,6 +224,9 @@ const IN_PLACE_BYTES: usize = 4 << 20;
 /// How much larger tiles are that outputs are spread over. These are filled piece by piece, so that nothing has to stay close,
 /// and their tables are made once for each: with tiles of a plane or less they take a tenth of the time, and up to a quarter.
 const SPREAD: usize = 32;
+
+/// The planes of a tile where only the sums with terms are rounded.
+const FEW_PLANES: usize = 32;
 
 /// The most accumulators that a tile may be wished to have: what a worker holds is located by 31 bits.
 const LARGEST_TILE: usize = 1 << 29;
