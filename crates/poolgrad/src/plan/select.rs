@@ -231,7 +231,7 @@ const FEW_PLANES: usize = 32;
 /// The most accumulators that a tile may be wished to have: what a worker holds is located by 31 bits.
 const LARGEST_TILE: usize = 1 << 29;
 
-/// Problems of fewer elements than this run on the caller's thread: waking others would take longer.
+/// Less [`work`] than this is done by the caller's thread: waking others would take longer.
 const PARALLEL_FROM: usize = 256 << 10;
 
 /// Tiles for each worker, so that one that is held up does not hold up the others.
@@ -272,6 +272,17 @@ struct Limits {
     streaming: bool,
     /// Whether what is read is too much to be in the cache.
     from_memory: bool,
+}
+
+/// How long a problem takes, about: in elements of a gradient in `f32`, which are cleared and written, for 0.1 ns each. An output
+/// takes at least as long as two; to compare inputs, or to round sums of another type, as long as everything else.
+fn work(spec: &Spec, checked: &Checked, summing: Summing) -> usize {
+    let geometry = &checked.geometry;
+    let per_plane = geometry.input_len().saturating_add(geometry.output_len().saturating_mul(2));
+    let rounds = matches!(checked.dtype, DType::F16 | DType::BF16) && summing == Summing::All;
+    let adds = matches!(spec.pool, Pool::Max(_) | Pool::AdaptiveMax(_));
+    let times = if spec.direction == Direction::Forward || (rounds && adds) { 2 } else { 1 };
+    per_plane.saturating_mul(geometry.n_planes()).saturating_mul(times)
 }
 
 /// The bytes of the input or of its gradient, and of all tensors.
@@ -349,8 +360,14 @@ impl Limits {
         let [tile_elements, spread_elements] = [1, SPREAD]
             .map(|times| options.tile_elements.unwrap_or(TILE_BYTES / accumulator * times).min(LARGEST_TILE));
         let geometry = &checked.geometry;
-        let per_plane = geometry.input_len().saturating_add(geometry.output_len());
-        let is_small = per_plane.saturating_mul(geometry.n_planes()) < PARALLEL_FROM;
+        let disjoint = geometry.axes.iter().all(|axis| axis.are_disjoint());
+        let is_sparse = geometry.output_len().saturating_mul(SPARSE) <= geometry.input_len();
+        let summing = match checked.dtype {
+            DType::F16 | DType::BF16 if disjoint => Summing::Once,
+            DType::F16 | DType::BF16 if is_sparse => Summing::Few,
+            _ => Summing::All,
+        };
+        let is_small = work(spec, checked, summing) < PARALLEL_FROM;
         // The pool is only asked, and so only started, by a problem that is worth it.
         let n_workers = match options.threads {
             Some(threads) => threads,
@@ -387,13 +404,6 @@ impl Limits {
         };
         let width = width.min(channels);
         let n_workers = if cfg!(feature = "rayon") { n_workers } else { 1 };
-        let disjoint = geometry.axes.iter().all(|axis| axis.are_disjoint());
-        let is_sparse = geometry.output_len().saturating_mul(SPARSE) <= geometry.input_len();
-        let summing = match checked.dtype {
-            DType::F16 | DType::BF16 if disjoint => Summing::Once,
-            DType::F16 | DType::BF16 if is_sparse => Summing::Few,
-            _ => Summing::All,
-        };
         let second_terms = summing == Summing::Few && SweepShape::takes_second_terms(geometry, width);
         let own_type = summing == Summing::Once || second_terms || is_wide;
         let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
