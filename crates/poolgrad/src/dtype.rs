@@ -106,6 +106,11 @@ pub(crate) trait Sum: Element {
     const NOTHING: Self;
     /// Adds a term; whether this type can hold the sum.
     fn add_term(&mut self, term: Self) -> bool;
+    /// The same without a branch: for where windows overlap, so that nobody can tell which sums are taken.
+    #[inline(always)]
+    fn add_term_if_free(&mut self, term: Self) -> bool {
+        self.add_term(term)
+    }
     /// Whether it always can.
     const TAKES_ALL: bool;
     /// The number that its bits are.

@@ -64,6 +64,13 @@ impl<T: Bits> Sum for Once<T> {
         }
     }
 
+    #[inline(always)]
+    fn add_term_if_free(&mut self, term: Self) -> bool {
+        let (sum, new) = (self.0.bits(), term.0.bits());
+        self.0 = T::of_bits(if sum == 0 { new } else { sum });
+        (sum == 0) | (new == 0)
+    }
+
     const TAKES_ALL: bool = false;
     type Word = u16;
     type Wide = f32;

@@ -174,17 +174,18 @@ fn add_or_list<A: Sum, T, I>(
     late: &mut [u32],
 ) -> usize {
     let mut n_late = 0;
-    let mut list = |i| {
+    // All are listed, and the next is listed in the place of one that was taken.
+    let mut add = |(i, (place, term)): (usize, (usize, A))| {
         late[n_late] = i as u32;
-        n_late += 1;
+        n_late += usize::from(!sums.get_mut(place).is_some_and(|sum| sum.add_term_if_free(term)));
     };
     for (i, (places, terms)) in lines(places, terms).enumerate() {
         fetch_ahead_of(outputs, i);
-        add_each(sums, pairs(places, terms), |j| list(i * AT_ONCE + j));
+        (i * AT_ONCE..).zip(pairs(places, terms)).for_each(&mut add);
     }
     let n_before = places.len() / AT_ONCE * AT_ONCE;
     let (places, terms) = last(places, terms);
-    add_each(sums, pairs(places, terms), |j| list(n_before + j));
+    (n_before..).zip(pairs(places, terms)).for_each(add);
     n_late
 }
 
