@@ -1,6 +1,7 @@
 //! Plans: an operation whose arguments are checked, whose kernel is chosen and whose workspace is booked.
 
 mod check;
+mod cost;
 mod explain;
 mod options;
 mod run;

@@ -1,6 +1,7 @@
 //! Which kernel runs: an ordered list for each family. The first that accepts wins, and the last accepts everything.
 
 use super::check::Checked;
+use super::cost::{is_read_from_memory, leaves_the_cache, work};
 use super::options::{BadIndices, PlanOptions};
 use super::side_by_side::{SIDE_BY_SIDE, are_small};
 use crate::dtype::{DType, Float, Index};
@@ -242,7 +243,10 @@ const TILES_PER_WORKER: usize = 8;
 const FAR_BYTES: usize = 1 << 20;
 
 /// Inputs to each output from which on rounding only the sums with terms is faster than rounding all.
-const SPARSE: usize = 64;
+const SPARSE: usize = 32;
+
+/// The same in a sweep, which keeps second terms aside instead.
+const SPARSE_TO_SWEEP: usize = 48;
 
 /// Inputs to each output up to which it matters how often outputs are read.
 const MUCH: usize = 8;
@@ -272,49 +276,6 @@ struct Limits {
     streaming: bool,
     /// Whether what is read is too much to be in the cache.
     from_memory: bool,
-}
-
-/// How long a problem takes, about: in elements of a gradient in `f32`, which are cleared and written, for 0.1 ns each. An output
-/// takes at least as long as two; to compare inputs, or to round sums of another type, as long as everything else.
-fn work(spec: &Spec, checked: &Checked, summing: Summing) -> usize {
-    let geometry = &checked.geometry;
-    let per_plane = geometry.input_len().saturating_add(geometry.output_len().saturating_mul(2));
-    let rounds = matches!(checked.dtype, DType::F16 | DType::BF16) && summing == Summing::All;
-    let adds = matches!(spec.pool, Pool::Max(_) | Pool::AdaptiveMax(_));
-    let times = if spec.direction == Direction::Forward || (rounds && adds) { 2 } else { 1 };
-    per_plane.saturating_mul(geometry.n_planes()).saturating_mul(times)
-}
-
-/// The bytes of the input or of its gradient, and of all tensors.
-fn traffic(checked: &Checked) -> (usize, usize) {
-    let Checked { geometry, dtype, index_dtype, has_indices, .. } = checked;
-    let bytes = |len: usize, element: usize| len.saturating_mul(geometry.n_planes()).saturating_mul(element);
-    let index = if *has_indices { index_dtype.size() } else { 0 };
-    let input = bytes(geometry.input_len(), dtype.size());
-    (input, input.saturating_add(bytes(geometry.output_len(), dtype.size() + index)))
-}
-
-/// Whether what a gradient is made from is too much to be in the last-level cache when the call begins, beside what it writes.
-fn is_read_from_memory(checked: &Checked) -> bool {
-    let (input, all) = traffic(checked);
-    all - input > last_level_cache_bytes() / 2
-}
-
-/// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, or is
-/// pushed out by what is read; and outputs that are pushed out by an input of which they are a small part.
-///
-/// If the sums of a gradient are formed `in_output`, streaming costs a copy, but no line is fetched to be cleared: it pays where
-/// much is read, and not for groups of channels, whose sums are held in smaller pieces.
-fn leaves_the_cache(direction: Direction, checked: &Checked, (in_output, width): (bool, usize)) -> bool {
-    let (input, all) = traffic(checked);
-    let cache = last_level_cache_bytes();
-    match direction {
-        Direction::Gradient if input > cache => true,
-        Direction::Gradient if all <= cache => false,
-        Direction::Gradient if in_output => width == 1 && is_read_from_memory(checked),
-        Direction::Gradient => input >= cache / 4 * 3,
-        Direction::Forward => all >= cache.saturating_mul(2),
-    }
 }
 
 impl Limits {
@@ -361,10 +322,10 @@ impl Limits {
             .map(|times| options.tile_elements.unwrap_or(TILE_BYTES / accumulator * times).min(LARGEST_TILE));
         let geometry = &checked.geometry;
         let disjoint = geometry.axes.iter().all(|axis| axis.are_disjoint());
-        let is_sparse = geometry.output_len().saturating_mul(SPARSE) <= geometry.input_len();
+        let is_sparse = |least: usize| geometry.output_len().saturating_mul(least) <= geometry.input_len();
         let summing = match checked.dtype {
             DType::F16 | DType::BF16 if disjoint => Summing::Once,
-            DType::F16 | DType::BF16 if is_sparse => Summing::Few,
+            DType::F16 | DType::BF16 if is_sparse(SPARSE) => Summing::Few,
             _ => Summing::All,
         };
         let is_small = work(spec, checked, summing) < PARALLEL_FROM;
@@ -404,7 +365,9 @@ impl Limits {
         };
         let width = width.min(channels);
         let n_workers = if cfg!(feature = "rayon") { n_workers } else { 1 };
-        let second_terms = summing == Summing::Few && SweepShape::takes_second_terms(geometry, width);
+        let second_terms = summing == Summing::Few
+            && is_sparse(SPARSE_TO_SWEEP)
+            && SweepShape::takes_second_terms(geometry, width);
         let own_type = summing == Summing::Once || second_terms || is_wide;
         let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
         let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();

@@ -1,0 +1,50 @@
+//! What a problem costs: its work, the bytes that it reads and writes, and whether these are in the cache.
+
+use super::check::Checked;
+use crate::dtype::DType;
+use crate::exec::last_level_cache_bytes;
+use crate::kernels::Summing;
+use crate::spec::{Direction, Pool, Spec};
+
+/// How long a problem takes, about: in elements of a gradient in `f32`, which are cleared and written. An output takes at least
+/// as long as two of these; to compare inputs, or to round sums of another type, as long as everything else.
+pub(super) fn work(spec: &Spec, checked: &Checked, summing: Summing) -> usize {
+    let geometry = &checked.geometry;
+    let per_plane = geometry.input_len().saturating_add(geometry.output_len().saturating_mul(2));
+    let rounds = matches!(checked.dtype, DType::F16 | DType::BF16) && summing == Summing::All;
+    let adds = matches!(spec.pool, Pool::Max(_) | Pool::AdaptiveMax(_));
+    let times = if spec.direction == Direction::Forward || (rounds && adds) { 2 } else { 1 };
+    per_plane.saturating_mul(geometry.n_planes()).saturating_mul(times)
+}
+
+/// The bytes of the input or of its gradient, and of all tensors.
+fn traffic(checked: &Checked) -> (usize, usize) {
+    let Checked { geometry, dtype, index_dtype, has_indices, .. } = checked;
+    let bytes = |len: usize, element: usize| len.saturating_mul(geometry.n_planes()).saturating_mul(element);
+    let index = if *has_indices { index_dtype.size() } else { 0 };
+    let input = bytes(geometry.input_len(), dtype.size());
+    (input, input.saturating_add(bytes(geometry.output_len(), dtype.size() + index)))
+}
+
+/// Whether what a gradient is made from is too much to be in the last-level cache when the call begins, beside what it writes.
+pub(super) fn is_read_from_memory(checked: &Checked) -> bool {
+    let (input, all) = traffic(checked);
+    all - input > last_level_cache_bytes() / 2
+}
+
+/// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, or is
+/// pushed out by what is read; and outputs that are pushed out by an input of which they are a small part.
+///
+/// If the sums of a gradient are formed `in_output`, streaming costs a copy, but no line is fetched to be cleared: it pays where
+/// much is read, and not for groups of channels, whose sums are held in smaller pieces.
+pub(super) fn leaves_the_cache(direction: Direction, checked: &Checked, (in_output, width): (bool, usize)) -> bool {
+    let (input, all) = traffic(checked);
+    let cache = last_level_cache_bytes();
+    match direction {
+        Direction::Gradient if input > cache => true,
+        Direction::Gradient if all <= cache => false,
+        Direction::Gradient if in_output => width == 1 && is_read_from_memory(checked),
+        Direction::Gradient => input >= cache / 4 * 3,
+        Direction::Forward => all >= cache.saturating_mul(2),
+    }
+}
