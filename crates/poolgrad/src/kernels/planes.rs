@@ -194,23 +194,22 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
     ) {
         let len = sums.len() / groups.len();
         for (group, (sums, rounded)) in groups.zip(sums.chunks_exact_mut(len).zip(rounded.chunks_exact_mut(len))) {
-            let mut n_rows = 0;
-            self.for_each_row(group, buffers.indices, |indices, width, is_last| {
+            let mut is_one_row = false;
+            self.for_each_row(group, buffers.indices, |indices, width| {
                 let (wide, narrow) = (&mut buffers.wide[..indices.len()], &mut buffers.elements[..indices.len()]);
                 for_each_place(indices, width, |i, place| wide[i] = sums.get(place).copied().unwrap_or_default());
                 T::narrow(wide, narrow);
                 // Outputs of different rows may share a sum, so none is cleared before all are rounded.
-                let clears = is_last && n_rows == 0;
+                is_one_row = indices.len() == self.outputs.indices.plane_len() * width;
                 for_each_place(indices, width, |i, place| {
                     if let (Some(rounded), Some(sum)) = (rounded.get_mut(place), sums.get_mut(place)) {
                         *rounded = narrow[i];
-                        *sum = if clears { T::Acc::ZERO } else { *sum };
+                        *sum = if is_one_row { T::Acc::ZERO } else { *sum };
                     }
                 });
-                n_rows += 1;
             });
-            if n_rows > 1 {
-                self.for_each_row(group, buffers.indices, |indices, width, _| {
+            if !is_one_row {
+                self.for_each_row(group, buffers.indices, |indices, width| {
                     for_each_place(indices, width, |_, place| {
                         if let Some(sum) = sums.get_mut(place) {
                             *sum = T::Acc::ZERO;
@@ -221,14 +220,14 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
         }
     }
 
-    /// Calls `visit` with each row of the indices of a group, the width of the group, and whether it is the last row.
+    /// Calls `visit` with each row of the indices of a group, and the width of the group.
     #[inline(always)]
-    fn for_each_row(&self, group: usize, buffer: &mut [I], mut visit: impl FnMut(&[I], usize, bool)) {
+    fn for_each_row(&self, group: usize, buffer: &mut [I], mut visit: impl FnMut(&[I], usize)) {
         let indices = &self.outputs.indices;
         let width = indices.width_of(group);
         let mut rest = 0..indices.plane_len();
         while let Some(row) = self.outputs.next_row(&mut rest, width) {
-            visit(indices.row(group, row).load(buffer), width, rest.is_empty());
+            visit(indices.row(group, row).load(buffer), width);
         }
     }
 
