@@ -174,4 +174,15 @@ mod tests {
         assert!(!sum.add_term(term(0x3f80)));
         assert_eq!(sum.0.bits(), 0x3f80);
     }
+
+    #[test]
+    fn a_branch_changes_nothing() {
+        let bits = [0, 0x3f80, 0xbf80, 0x7fc0, 0x0001];
+        for (sum, new) in bits.into_iter().flat_map(|sum| bits.map(|new| (sum, new))) {
+            let [mut with, mut without] = [Once(bf16::of_bits(sum)); 2];
+            let new = Once(bf16::of_bits(new));
+            assert_eq!(with.add_term(new), without.add_term_if_free(new), "{sum:#06x}");
+            assert_eq!(with.0.bits(), without.0.bits(), "{sum:#06x}");
+        }
+    }
 }
