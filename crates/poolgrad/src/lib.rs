@@ -64,7 +64,8 @@
 //! * **No index does harm.** An index may point anywhere in its volume, and its gradient is added there. One that points
 //!   outside is an [`Error`] that names where it stands; nothing outside `grad_input` is touched.
 //! * **Every error is a value** that names the argument, what was wanted and what came.
-//! * **Nothing is allocated** by [`Plan::execute`], and small problems wake no thread.
+//! * **Nothing is allocated** by [`Plan::execute`], and small problems wake no thread. (Of larger ones, rayon boxes the task
+//!   that is handed to its pool when the caller is not one of the pool's threads.)
 //!
 //! # Where things are
 //!

@@ -1,5 +1,8 @@
 //! The workers of one call: the same function runs on each, with scratch memory of its own.
 
+use std::ops::Range;
+#[cfg(feature = "rayon")]
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::simd::Isa;
@@ -15,30 +18,61 @@ pub(crate) struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    /// Runs `work` on every worker and returns when all are done.
+    /// Runs `work` on every worker, with its number and its scratch, and returns when all are done. The caller's thread is
+    /// the worker with number 0.
     ///
     /// Workers share out what there is to do among themselves, from a [`Queue`] or a target's tiles: one that comes
     /// late finds nothing left. So a pool with fewer threads than workers, or a busy one, is no problem, and a
     /// single worker does everything on the caller's thread.
-    pub(crate) fn run(&mut self, work: &(impl Fn(&mut [u8]) + Sync)) {
-        fan_out(self.scratch, self.n_workers, self.bytes_per_worker, work);
+    pub(crate) fn run(&mut self, work: &(impl Fn(usize, &mut [u8]) + Sync)) {
+        #[cfg(feature = "rayon")]
+        if self.n_workers > 1 && rayon::current_thread_index().is_none() {
+            return self.run_beside_pool(work);
+        }
+        fan_out(0..self.n_workers, self.scratch, self.bytes_per_worker, work);
+    }
+
+    /// [`Crew::run`] for a caller that is not a thread of the pool.
+    ///
+    /// A join would hand in all of the work and let the caller sleep: one thread of the pool would have to be woken before
+    /// anything is done, another by that one, and the caller in the end. The price of a scope is that it boxes its task.
+    #[cfg(feature = "rayon")]
+    fn run_beside_pool(&mut self, work: &(impl Fn(usize, &mut [u8]) + Sync)) {
+        let (bytes, others) = (self.bytes_per_worker, 1..self.n_workers);
+        let (own, scratch) = self.scratch.split_at_mut(bytes);
+        let are_done = AtomicBool::new(false);
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| {
+                fan_out(others, scratch, bytes, work);
+                are_done.store(true, Ordering::Release);
+            });
+            work(0, own);
+            // The scope would put the caller to sleep at once, though what the others still do is often less than a tile.
+            (0..SPINS).any(|_| {
+                std::hint::spin_loop();
+                are_done.load(Ordering::Acquire)
+            });
+        });
     }
 }
 
+/// How often to look whether others are done before going to sleep: for a few times as long as it takes to wake a thread.
+#[cfg(feature = "rayon")]
+const SPINS: usize = 2000;
+
 /// A tree of joins: `rayon::join` keeps both halves on the stack, where a scope would allocate each task.
-fn fan_out(scratch: &mut [u8], n_workers: usize, bytes: usize, work: &(impl Fn(&mut [u8]) + Sync)) {
+fn fan_out(workers: Range<usize>, scratch: &mut [u8], bytes: usize, work: &(impl Fn(usize, &mut [u8]) + Sync)) {
     #[cfg(feature = "rayon")]
-    if n_workers > 1 {
-        let left_workers = n_workers / 2;
-        let (left, right) = scratch.split_at_mut(left_workers * bytes);
+    if workers.len() > 1 {
+        let middle = workers.start + workers.len() / 2;
+        let (left, right) = scratch.split_at_mut((middle - workers.start) * bytes);
         rayon::join(
-            || fan_out(left, left_workers, bytes, work),
-            || fan_out(right, n_workers - left_workers, bytes, work),
+            || fan_out(workers.start..middle, left, bytes, work),
+            || fan_out(middle..workers.end, right, bytes, work),
         );
         return;
     }
-    let _ = n_workers;
-    work(&mut scratch[..bytes]);
+    work(workers.start, &mut scratch[..bytes]);
 }
 
 /// The most workers that can run at once: the threads of the current pool, or one without the `rayon` feature.
@@ -79,6 +113,38 @@ impl Queue {
 mod tests {
     use super::*;
     use std::sync::Mutex;
+    use std::thread::{self, ThreadId};
+
+    /// The threads that the workers of a crew of four ran on.
+    fn threads_of_workers() -> Vec<(usize, ThreadId)> {
+        let seen = Mutex::new(Vec::new());
+        let mut scratch = vec![0; 4 * 8];
+        let mut crew = Crew { isa: Isa::best(), n_workers: 4, scratch: &mut scratch, bytes_per_worker: 8 };
+        crew.run(&|worker, _| seen.lock().unwrap().push((worker, thread::current().id())));
+        let mut seen = seen.into_inner().unwrap();
+        seen.sort_unstable_by_key(|&(worker, _)| worker);
+        seen
+    }
+
+    #[test]
+    fn the_caller_is_the_first_worker() {
+        let check = || {
+            let seen = threads_of_workers();
+            assert_eq!(seen.iter().map(|&(worker, _)| worker).collect::<Vec<_>>(), [0, 1, 2, 3]);
+            assert_eq!(seen[0].1, thread::current().id());
+        };
+        check();
+        #[cfg(feature = "rayon")]
+        rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap().install(check);
+    }
+
+    #[test]
+    #[should_panic(expected = "worker 2")]
+    fn a_panic_reaches_the_caller() {
+        let mut scratch = vec![0; 4 * 8];
+        let mut crew = Crew { isa: Isa::best(), n_workers: 4, scratch: &mut scratch, bytes_per_worker: 8 };
+        crew.run(&|worker, _| assert!(worker != 2, "worker {worker}"));
+    }
 
     #[test]
     fn the_queue_is_emptied_once_by_any_number_of_workers() {
@@ -86,7 +152,7 @@ mod tests {
             let (queue, seen) = (Queue::new(50), Mutex::new(Vec::new()));
             let mut scratch = vec![0; n_workers * 8];
             let mut crew = Crew { isa: Isa::best(), n_workers, scratch: &mut scratch, bytes_per_worker: 8 };
-            crew.run(&|scratch| {
+            crew.run(&|_, scratch| {
                 assert_eq!(scratch.len(), 8);
                 while let Some(id) = queue.claim() {
                     seen.lock().unwrap().push(id);

@@ -15,15 +15,20 @@ pub(crate) trait TileKernel<T: Element, U: Element>: Sync {
     /// Implementations are `#[inline(always)]`, so that they are compiled into the loop below once for each ISA level.
     fn fill<S: Simd>(&self, simd: S, tile: Tile<'_, T, U>, scratch: Scratch<'_>);
 
-    /// Fills tiles of `target` with a number below `end` until none is left, at this level.
+    /// Fills tiles of `target` with a number below `end` until none is left, at this level, as the worker of this number.
     ///
     /// A method that is never inlined, not a function, since the compiler then counts the loop as a part of the kernel's
     /// module: it compiles the modules of all kernels side by side, where one module with every loop had to wait.
     #[inline(never)]
     #[cfg_attr(test, expect(unused_variables, reason = "unit tests come without kernels"))]
-    fn fill_tiles(&self, level: Level, target: &Target<'_, T, U>, end: usize, scratch: &mut [u8]) {
+    fn fill_tiles(
+        &self,
+        level: Level,
+        (target, end): (&Target<'_, T, U>, usize),
+        (worker, scratch): (usize, &mut [u8]),
+    ) {
         #[cfg(not(test))]
-        fearless_simd::dispatch!(level, simd => self.fill_tiles_by(simd, target, end, scratch));
+        fearless_simd::dispatch!(level, simd => self.fill_tiles_by(simd, (target, end), (worker, scratch)));
         // Kernels are tested from outside; here they would only be compiled, for minutes.
         #[cfg(test)]
         unreachable!("unit tests come without kernels");
@@ -32,8 +37,13 @@ pub(crate) trait TileKernel<T: Element, U: Element>: Sync {
     /// The loop of `fill_tiles`.
     #[inline(always)]
     #[cfg_attr(test, expect(dead_code, reason = "unit tests come without kernels"))]
-    fn fill_tiles_by<S: Simd>(&self, simd: S, target: &Target<'_, T, U>, end: usize, scratch: &mut [u8]) {
-        while let Some(tile) = target.claim_before(end) {
+    fn fill_tiles_by<S: Simd>(
+        &self,
+        simd: S,
+        (target, end): (&Target<'_, T, U>, usize),
+        (worker, scratch): (usize, &mut [u8]),
+    ) {
+        while let Some(tile) = target.claim_before(end, worker) {
             self.fill(simd, tile, Scratch::new(scratch));
         }
     }
@@ -47,8 +57,8 @@ pub(crate) fn run_tiles<T: Element, U: Element>(
     crew: &mut Crew<'_>,
 ) {
     let level = crew.isa.level();
-    crew.run(&|scratch| {
-        kernel.fill_tiles(level, target, end, scratch);
+    crew.run(&|worker, scratch| {
+        kernel.fill_tiles(level, (target, end), (worker, scratch));
         stream::finish();
     });
 }

@@ -184,7 +184,7 @@ impl Buckets {
         let queue = Queue::new(self.n_chunks);
         let volume = self.partition.plane_len();
         let parts = Parts::new(self.partition);
-        crew.run(&|scratch| {
+        crew.run(&|_, scratch| {
             let buffer = Scratch::new(scratch).row::<I>(ROW);
             while let Some(chunk) = queue.claim() {
                 let Range { mut start, end } = self.chunk(chunk);

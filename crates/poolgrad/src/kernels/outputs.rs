@@ -161,7 +161,7 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
         let pieces_per_run = indices.run_len().div_ceil(piece);
         let runs_per_plane = len / indices.run_len();
         let queue = Queue::new(geometry.n_planes() * runs_per_plane * pieces_per_run);
-        crew.run(&|scratch| {
+        crew.run(&|_, scratch| {
             let buffer = Scratch::new(scratch).row::<I>(ROW);
             while let Some(id) = queue.claim() {
                 let (run, part) = (id / pieces_per_run, id % pieces_per_run);

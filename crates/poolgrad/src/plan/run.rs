@@ -121,7 +121,7 @@ impl Plan {
         way: &Way,
         outputs: (TensorViewMut<'a>, Option<TensorViewMut<'a>>),
     ) -> Target<'a, T, U> {
-        let cut = Cut { width: way.width, partition: way.partition };
+        let cut = Cut { width: way.width, partition: way.partition, n_workers: self.choice.n_workers };
         Target::new(outputs, self.checked.n_spatial, cut, way.streaming)
     }
 

@@ -9,6 +9,7 @@
 //!   inside its own range (asserted on every write). Tiles are disjoint sets of positions, and the layout does not
 //!   overlap itself (checked in [`Target::new`]), so they are disjoint sets of memory.
 
+mod claims;
 mod source;
 mod target;
 

@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::claims::Claims;
 use crate::dtype::Element;
 use crate::exec::stream::{Pending, claim_behind, claim_lines};
 use crate::tensor::lift::Lifted;
@@ -25,7 +25,7 @@ pub(crate) struct Target<'a, T, U> {
     first: Output<T>,
     second: Option<Output<U>>,
     partition: Partition,
-    next: AtomicUsize,
+    claims: Claims,
     life: PhantomData<&'a mut [T]>,
 }
 
@@ -49,17 +49,14 @@ impl<'a, T: Element, U: Element> Target<'a, T, U> {
             first: Output::new(first, n_spatial, &cut, streaming),
             second: second.map(|view| Output::new(view, n_spatial, &cut, streaming)),
             partition: cut.partition,
-            next: AtomicUsize::new(0),
+            claims: Claims::new(cut.partition.n_tiles(), cut.n_workers),
             life: PhantomData,
         }
     }
 
-    /// The next tile that nobody has had yet, or `None` when all with a number below `end` are given out.
-    pub(crate) fn claim_before(&self, end: usize) -> Option<Tile<'_, T, U>> {
-        let end = end.min(self.partition.n_tiles());
-        // The update gives every number to one caller only; that is all the ordering disjointness needs.
-        let advance = |id: usize| (id < end).then_some(id + 1);
-        let id = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance).ok()?;
+    /// A tile that nobody has had yet, or `None` when all with a number below `end` are given out.
+    pub(crate) fn claim_before(&self, end: usize, worker: usize) -> Option<Tile<'_, T, U>> {
+        let id = self.claims.claim_before(end, worker)?;
         let range = self.partition.tile(id);
         let first = OutTile::new(&self.first, range.clone());
         Some(Tile { first, second: self.second.as_ref(), range })
@@ -71,6 +68,8 @@ impl<'a, T: Element, U: Element> Target<'a, T, U> {
 pub(crate) struct Cut {
     pub(crate) width: usize,
     pub(crate) partition: Partition,
+    /// How many workers fill the tiles.
+    pub(crate) n_workers: usize,
 }
 
 impl<T: Element> Output<T> {
@@ -287,10 +286,10 @@ mod tests {
         let mut data = [0f32; 60];
         let view = TensorViewMut::new(&mut data, [3, 4, 5]).unwrap();
         let partition = Partition::new(3, [1, 4, 5], Wanted { unit: 1, most: 7, least_tiles: 1 });
-        let cut = Cut { width: 1, partition };
+        let cut = Cut { width: 1, partition, n_workers: 2 };
         let target = Target::<f32, i32>::new((view, None), 2, cut, false);
         let mut n_tiles = 0;
-        while let Some(mut tile) = target.claim_before(usize::MAX) {
+        while let Some(mut tile) = target.claim_before(usize::MAX, 0) {
             n_tiles += 1;
             let TileRange { groups, flat, .. } = tile.range();
             for group in groups {
@@ -298,7 +297,7 @@ mod tests {
             }
         }
         assert_eq!(n_tiles, partition.n_tiles());
-        assert!(target.claim_before(usize::MAX).is_none());
+        assert!(target.claim_before(usize::MAX, 0).is_none());
         assert_eq!(data, [1.0; 60]);
     }
 
@@ -310,9 +309,13 @@ mod tests {
         let target = Target::<f32, i32>::new(
             (view, None),
             2,
-            Cut { width: 1, partition: Partition::new(1, [1, 4, 5], Wanted { unit: 1, most: 5, least_tiles: 1 }) },
+            Cut {
+                width: 1,
+                partition: Partition::new(1, [1, 4, 5], Wanted { unit: 1, most: 5, least_tiles: 1 }),
+                n_workers: 1,
+            },
             false,
         );
-        target.claim_before(usize::MAX).unwrap().first.write(0, 4, &[1.0, 2.0]);
+        target.claim_before(usize::MAX, 0).unwrap().first.write(0, 4, &[1.0, 2.0]);
     }
 }
