@@ -5,8 +5,12 @@ use super::mask::words;
 use super::tree::{Tree, numbered};
 
 /// The files that may; each of them has a portable way as well.
-const ADDRESSES: &[&str] =
-    &["crates/poolgrad/src/simd.rs", "crates/poolgrad/src/simd/rows.rs", "crates/poolgrad/src/exec/stream.rs"];
+const ADDRESSES: &[&str] = &[
+    "crates/poolgrad/src/simd.rs",
+    "crates/poolgrad/src/simd/rows.rs",
+    "crates/poolgrad/src/exec/floats.rs",
+    "crates/poolgrad/src/exec/stream.rs",
+];
 
 /// Words that tie code to an architecture. `arch` counts after `core::` or `std::` only.
 const WORDS: &[&str] = &["target_arch", "target_feature", "is_x86_feature_detected", "is_aarch64_feature_detected"];

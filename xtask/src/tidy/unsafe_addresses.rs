@@ -8,6 +8,7 @@ use super::tree::{Tree, numbered};
 const ADDRESSES: &[&str] = &[
     "crates/poolgrad/src/tensor/raw.rs",
     "crates/poolgrad/src/tensor/raw/",
+    "crates/poolgrad/src/exec/floats.rs",
     "crates/poolgrad/src/exec/stream.rs",
     "crates/poolgrad-acl/src/ffi/",
     "crates/poolgrad-acl/src/api/",

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::floats::with_all_numbers;
 use crate::simd::Isa;
 
 /// The workers of one call, with the scratch memory that belongs to them.
@@ -25,6 +26,8 @@ impl Crew<'_> {
     /// late finds nothing left. So a pool with fewer threads than workers, or a busy one, is no problem, and a
     /// single worker does everything on the caller's thread.
     pub(crate) fn run(&mut self, work: &(impl Fn(usize, &mut [u8]) + Sync)) {
+        // Threads may have been told to compute in ways of their own.
+        let work = &|worker, scratch: &mut [u8]| with_all_numbers(|| work(worker, scratch));
         #[cfg(feature = "rayon")]
         if self.n_workers > 1 && rayon::current_thread_index().is_none() {
             return self.run_beside_pool(work);

@@ -2,6 +2,7 @@
 
 mod cache;
 mod crew;
+mod floats;
 mod scratch;
 pub(crate) mod stream;
 mod tiles;
