@@ -71,7 +71,7 @@ impl SweepShape {
             // A long stack is read with the fewest repetitions, unless there would be too few of them.
             let stacks = n_groups.saturating_mul(blocks_per_slice).max(1);
             let parts = limits.least_tiles.div_ceil(stacks);
-            let least = (4 * reach[0]).min(dims[0].div_ceil(limits.n_workers));
+            let least = (4 * reach[0]).min(dims[0].div_ceil(limits.n_workers.saturating_mul(2).div_ceil(stacks)));
             block[0] = even(dims[0], dims[0].div_ceil(parts).max(least));
         }
         let mut shape = Self {

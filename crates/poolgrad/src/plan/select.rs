@@ -236,7 +236,7 @@ const LARGEST_TILE: usize = 1 << 29;
 const PARALLEL_FROM: usize = 256 << 10;
 
 /// Tiles for each worker, so that one that is held up does not hold up the others.
-const TILES_PER_WORKER: usize = 8;
+const TILES_PER_WORKER: usize = 4;
 
 /// The scratch memory of a worker within which far indices are scattered to whole planes, which is several times as fast as
 /// to sort them first.
