@@ -107,8 +107,11 @@ mod imp {
 mod tests {
     use std::hint::black_box;
     use std::panic::catch_unwind;
+    use std::sync::Mutex;
 
     use super::*;
+    use crate::exec::Crew;
+    use crate::simd::Isa;
 
     /// Takes denormal numbers as zero, and makes them zero.
     const FLUSHING: imp::Mode = imp::DEFAULT | 1 << 15 | 1 << 6;
@@ -133,5 +136,16 @@ mod tests {
         imp::set(imp::DEFAULT);
         assert_eq!((before, inside, after, after_a_panic), (true, false, true, true));
         assert!(!with_all_numbers(flushes));
+    }
+
+    #[test]
+    fn the_caller_computes_as_the_other_workers_do() {
+        let flushing = Mutex::new(Vec::new());
+        let mut scratch = [0; 3 * 8];
+        let mut crew = Crew { isa: Isa::best(), n_workers: 3, scratch: &mut scratch, bytes_per_worker: 8 };
+        imp::set(FLUSHING);
+        crew.run(&|_, _| flushing.lock().unwrap().push(flushes()));
+        imp::set(imp::DEFAULT);
+        assert_eq!(flushing.into_inner().unwrap(), [false; 3]);
     }
 }

@@ -275,6 +275,19 @@ mod tests {
     }
 
     #[test]
+    fn stacks_are_cut_no_shorter_than_keeps_workers_busy() {
+        let windows = |input| {
+            AxisWindows::fixed((input, input), FixedTaps { kernel_size: 9, stride: 1, padding: 4, dilation: 1 })
+        };
+        let longest = |n, input| {
+            let geometry = Geometry { n, c: 1, axes: [windows(input), windows(input), windows(16)] };
+            SweepShape::new(&geometry, &limits(1)).block[0]
+        };
+        assert_eq!([1, 2, 4].map(|n| longest(n, 19)), [5, 10, 19], "two tiles for each of two workers");
+        assert_eq!(longest(4, 400), 100, "many tiles where they are much longer than windows");
+    }
+
+    #[test]
     fn one_plane_is_enough_for_all_workers() {
         for axes in
             [[(64, 16), (256, 32), (256, 32)], [(1, 1), (2048, 1), (2048, 1)], [(4, 2), (4, 2), (655_360, 9)]]
