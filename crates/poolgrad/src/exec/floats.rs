@@ -146,6 +146,7 @@ mod tests {
         imp::set(FLUSHING);
         crew.run(&|_, _| flushing.lock().unwrap().push(flushes()));
         imp::set(imp::DEFAULT);
-        assert_eq!(flushing.into_inner().unwrap(), [false; 3]);
+        let flushing = flushing.into_inner().unwrap();
+        assert!(!flushing.is_empty() && !flushing.contains(&true), "{flushing:?}");
     }
 }
