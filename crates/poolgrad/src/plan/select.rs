@@ -251,6 +251,12 @@ const SPARSE_TO_SWEEP: usize = 48;
 /// Inputs to each output up to which it matters how often outputs are read.
 const MUCH: usize = 8;
 
+/// Windows that an input lies in from which on it matters that sums of neighbouring places lie on pages of their own.
+const MANY_WINDOWS: usize = 16;
+
+/// The bytes of a page: a processor finds some tens of them at once.
+const PAGE: usize = 4 << 10;
+
 /// Planes for each worker from which on even large ones are shared out as wholes: so many that it matters little which worker
 /// has one more.
 const ROUNDS: usize = 4;
@@ -264,6 +270,8 @@ struct Limits {
     n_workers: usize,
     /// The channels that are worked on together.
     width: usize,
+    /// The bytes of an accumulator.
+    accumulator: usize,
     /// How outputs are expanded over their windows, if they can be.
     expand: Option<ExpandShape>,
     /// How the sums of a max gradient are formed.
@@ -305,11 +313,15 @@ impl Limits {
             !limits.in_place && reads_much && sums(geometry, limits.width) > limits.most_sums()
         };
         let widest = up_to(usize::MAX);
-        if !sweeps || !exceeds(&widest, SweepShape::least_sums) {
+        let n_windows = geometry.axes.iter().fold(1usize, |n, axis| n.saturating_mul(axis.most_sharing()));
+        let fills_pages =
+            |limits: &Self| limits.width.saturating_mul(limits.accumulator) >= PAGE && n_windows >= MANY_WINDOWS;
+        let is_too_wide = exceeds(&widest, SweepShape::least_sums) || (fills_pages(&widest) && !widest.in_place);
+        if !sweeps || !is_too_wide {
             return widest;
         }
-        // Blocks shorter than windows would read each output again and again. Narrower groups read and write memory in small
-        // pieces, which is slow, so they should at least read nothing again.
+        // Blocks shorter than windows would read each output again and again, and sums on many pages are hard to find. Narrower
+        // groups read and write memory in small pieces, which is slow, so they should at least read nothing again.
         let narrower =
             [1, 2, 4, 8].into_iter().map(|parts| WIDEST / parts).filter(|&channels| channels < widest.width);
         narrower.map(up_to).find(|limits| !exceeds(limits, SweepShape::ample_sums)).unwrap_or(widest)
@@ -391,6 +403,7 @@ impl Limits {
             spread_elements,
             n_workers,
             width,
+            accumulator,
             expand,
             summing,
             second_terms,
