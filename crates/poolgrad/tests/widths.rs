@@ -1,19 +1,26 @@
-//! How many channels are worked on together, as far as the kernel tells.
+//! How many channels are worked on together, as far as a plan tells.
 //!
-//! Oracle: the sums of a plane of all channels, 200704, which are more than a worker holds as a whole; those of 128 are not.
+//! Oracle: the sums of a plane, four bytes each, of all 1024 channels and of 128, beside the 131072 that a worker holds.
 
-use poolgrad::PlanOptions;
+use poolgrad::{Explanation, PlanOptions};
 use poolgrad_check::{Call, Problem};
 
-fn kernel(line: &str) -> &'static str {
+fn explanation(line: &str) -> Explanation {
     let problem: Problem = line.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
     let call = Call::new(&problem).unwrap_or_else(|failure| panic!("{failure}"));
     let run = call.execute(&PlanOptions::default().threads(1)).unwrap_or_else(|failure| panic!("{failure}"));
-    run.explanation.kernel
+    run.explanation
 }
 
 #[test]
-fn sums_that_fill_pages_are_held_in_narrower_groups_where_windows_are_many() {
-    assert_eq!(kernel("max_grad n1c1024 in14x14 k5 s1 p2 bf16 ndhwc"), "scatter:planes");
-    assert_eq!(kernel("max_grad n1c1024 in14x14 k3 s1 p1 bf16 ndhwc"), "scatter:sweep");
+fn sums_that_fill_pages_are_held_in_narrower_groups_where_windows_overlap_much() {
+    assert_eq!(explanation("max_grad n1c1024 in14x14 k5 s1 p2 bf16 ndhwc").kernel, "scatter:planes");
+    assert_eq!(explanation("max_grad n1c1024 in14x14 k3 s1 p1 bf16 ndhwc").kernel, "scatter:sweep");
+}
+
+#[test]
+fn many_windows_of_few_inputs_need_no_narrower_groups() {
+    // 64 inputs, each of which lies in up to 64 windows of up to 8 inputs.
+    let explanation = explanation("adaptive_max_grad n1c1024 in4x4x4 out11 bf16 ndhwc");
+    assert!(explanation.workspace_bytes >= 64 * 1024 * 4, "{explanation}");
 }

@@ -8,7 +8,7 @@ use crate::dtype::{DType, Float, Index};
 use crate::error::Error;
 use crate::exec::stream::streaming_pays;
 use crate::exec::{last_level_cache_bytes, max_workers};
-use crate::geometry::Geometry;
+use crate::geometry::{AxisWindows, Geometry};
 use crate::kernels::{
     Buckets, Expand, ExpandShape, Mean, PlanesShape, ROW, Spread, SpreadShape, Summing, Sweep, SweepLimits,
     SweepShape, WIDEST, WindowsMax, cut_for_spread, most_channels,
@@ -251,8 +251,9 @@ const SPARSE_TO_SWEEP: usize = 48;
 /// Inputs to each output up to which it matters how often outputs are read.
 const MUCH: usize = 8;
 
-/// Windows that an input lies in from which on it matters that sums of neighbouring places lie on pages of their own.
-const MANY_WINDOWS: usize = 16;
+/// Windows that an input lies in, and inputs of a window, from which on it matters that sums of neighbouring places lie on pages
+/// of their own.
+const MANY: usize = 16;
 
 /// The bytes of a page: a processor finds some tens of them at once.
 const PAGE: usize = 4 << 10;
@@ -313,9 +314,10 @@ impl Limits {
             !limits.in_place && reads_much && sums(geometry, limits.width) > limits.most_sums()
         };
         let widest = up_to(usize::MAX);
-        let n_windows = geometry.axes.iter().fold(1usize, |n, axis| n.saturating_mul(axis.most_sharing()));
-        let fills_pages =
-            |limits: &Self| limits.width.saturating_mul(limits.accumulator) >= PAGE && n_windows >= MANY_WINDOWS;
+        let times =
+            |count: fn(&AxisWindows) -> usize| geometry.axes.iter().map(count).fold(1, usize::saturating_mul);
+        let overlaps_much = times(AxisWindows::most_sharing) >= MANY && times(|axis| axis.most_covered(1)) >= MANY;
+        let fills_pages = |limits: &Self| overlaps_much && limits.width.saturating_mul(limits.accumulator) >= PAGE;
         let is_too_wide = exceeds(&widest, SweepShape::least_sums) || (fills_pages(&widest) && !widest.in_place);
         if !sweeps || !is_too_wide {
             return widest;
