@@ -1,6 +1,7 @@
 //! How many channels are worked on together, as far as a plan tells.
 //!
-//! Oracle: the sums of a plane, four bytes each, of all 1024 channels and of 128, beside the 131072 that a worker holds.
+//! Oracle: the number of sums of a plane, of all 1024 channels and of 128, beside the 131072 of four bytes each that a worker
+//! holds.
 
 use poolgrad::{Explanation, PlanOptions};
 use poolgrad_check::{Call, Problem};

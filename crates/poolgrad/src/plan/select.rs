@@ -317,8 +317,8 @@ impl Limits {
         let times =
             |count: fn(&AxisWindows) -> usize| geometry.axes.iter().map(count).fold(1, usize::saturating_mul);
         let overlaps_much = times(AxisWindows::most_sharing) >= MANY && times(|axis| axis.most_covered(1)) >= MANY;
-        let fills_pages = |limits: &Self| overlaps_much && limits.width.saturating_mul(limits.accumulator) >= PAGE;
-        let is_too_wide = exceeds(&widest, SweepShape::least_sums) || (fills_pages(&widest) && !widest.in_place);
+        let fills_pages = !widest.in_place && widest.width.saturating_mul(widest.accumulator) >= PAGE;
+        let is_too_wide = exceeds(&widest, SweepShape::least_sums) || (overlaps_much && fills_pages);
         if !sweeps || !is_too_wide {
             return widest;
         }
