@@ -82,6 +82,14 @@ impl AxisWindows {
         }
     }
 
+    /// Whether no input lies between two windows.
+    pub(crate) fn covers_all(&self) -> bool {
+        match self.rule {
+            Rule::Fixed { kernel_size, stride, dilation, .. } => stride <= dilation * (kernel_size - 1) + 1,
+            Rule::Adaptive => true,
+        }
+    }
+
     /// The size of windows that begin with the first input, touch, and are all whole; less than one lies behind the last.
     pub(crate) fn tiling(&self) -> Option<usize> {
         let size = match self.rule {

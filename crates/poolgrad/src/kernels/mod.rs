@@ -22,6 +22,7 @@ mod spread_planes;
 mod spread_tables;
 mod stretches;
 mod sweep;
+mod sweep_rows;
 mod sweep_shape;
 mod terms;
 mod widen;

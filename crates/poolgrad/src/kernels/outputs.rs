@@ -35,9 +35,9 @@ pub(super) const LANES: usize = 2;
 /// Buffers for outputs of one group.
 pub(super) struct Lane<'s, T: Summed, I> {
     pub(super) group: usize,
-    elements: &'s mut [T],
-    indices: &'s mut [I],
-    terms: Terms<'s, T::Acc>,
+    pub(super) elements: &'s mut [T],
+    pub(super) indices: &'s mut [I],
+    pub(super) terms: Terms<'s, T::Acc>,
 }
 
 impl<'s, T: Summed, I: Index> Lane<'s, T, I> {

@@ -42,8 +42,8 @@ use crate::tensor::raw::{OutTile, Tile};
 
 /// The outputs, how planes are swept, and the count of outputs that were added.
 pub(crate) struct Sweep<'a, T: Summed, I: Index> {
-    outputs: Outputs<'a, T, I>,
-    shape: SweepShape,
+    pub(super) outputs: Outputs<'a, T, I>,
+    pub(super) shape: SweepShape,
     n_added: AtomicU64,
     /// Whether some planes have outputs that were not added, so that the caller will fill all tiles by other means.
     in_vain: AtomicBool,
@@ -72,7 +72,7 @@ impl<'a, T: Summed, I: Index> Sweep<'a, T, I> {
 
 impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
     #[inline(always)]
-    fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
+    fn fill<S: Simd>(&self, simd: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         if self.in_vain.load(Ordering::Relaxed) {
             return;
         }
@@ -95,6 +95,12 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
             let groups = group..group + n_now;
             for (lane, group) in lanes.iter_mut().zip(groups.clone()) {
                 lane.group = group;
+            }
+            if self.shape.rows > 0 {
+                let out = (&mut tile.first, &mut *staging);
+                n_added += self.sweep_rows(simd, stack.slices.clone(), &mut lanes[0], held[0], out);
+                group = groups.end;
+                continue;
             }
             let memory =
                 if self.shape.in_place { tile.first.memory(groups.clone(), range.flat.clone()) } else { None };

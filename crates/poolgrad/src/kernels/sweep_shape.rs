@@ -6,6 +6,13 @@ use crate::tensor::partition::{Partition, even};
 use super::locate::LARGEST_VOLUME;
 use super::outputs::LANES;
 use super::second;
+use super::sweep_rows::MOST;
+
+/// The bytes that are written past the cache at a time, so that additions go on meanwhile: all of them wait in the first level.
+const BURST: usize = 4 << 10;
+
+/// The least outputs of a row that is worth working on alone.
+const LEAST_COLUMNS: usize = 16;
 
 /// How planes are swept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +22,8 @@ pub(crate) struct SweepShape {
     /// How many places of outputs are added at a time, and the most slices that their windows reach.
     pub(super) step: usize,
     pub(super) held: usize,
+    /// The rows of outputs that are added before the rows of sums are written that they complete; 0, if whole slices are.
+    pub(super) rows: usize,
     /// The groups that are swept side by side.
     pub(super) n_lanes: usize,
     /// Whether sums are formed in the output.
@@ -41,6 +50,8 @@ pub(crate) struct SweepLimits {
     pub(crate) in_place: bool,
     /// Whether sums that can take only one term may be given more.
     pub(crate) second_terms: bool,
+    /// The bytes of an element, if whole planes of these are written past the cache.
+    pub(crate) streamed: Option<usize>,
     /// How many tiles there should be at least.
     pub(crate) least_tiles: usize,
     pub(crate) n_workers: usize,
@@ -78,6 +89,7 @@ impl SweepShape {
             axes,
             step: 1,
             held: 0,
+            rows: 0,
             n_lanes: 1,
             in_place: limits.in_place,
             second_terms: 0,
@@ -87,12 +99,15 @@ impl SweepShape {
             groups_per_tile: 1,
         };
         let part = shape.part_len();
-        while shape.step < axes[0].output()
+        shape.rows = shape.rows_at_once(limits);
+        while shape.rows == 0
+            && shape.step < axes[0].output()
             && axes[0].most_covered(2 * shape.step).saturating_mul(part) <= limits.few_sums
         {
             shape.step *= 2;
         }
-        shape.held = if shape.step < axes[0].output() { axes[0].most_covered(shape.step) } else { dims[0] };
+        let most_held = if shape.rows > 0 { held_by_rows(&axes[0]) } else { axes[0].most_covered(shape.step) };
+        shape.held = if shape.step < axes[0].output() { most_held } else { dims[0] };
         shape.held = if limits.in_place { 0 } else { shape.held.min(block[0]) };
         if limits.second_terms {
             let [_, rows, columns] = axes.map(|axis| axis.output());
@@ -102,12 +117,34 @@ impl SweepShape {
         let tile_len = block.iter().product::<usize>().saturating_mul(width);
         if block == dims && n_groups / 4 >= limits.n_workers {
             // Single planes are swept side by side where they fit; channels of a wider group are independent anyway.
-            let fits = width == 1 && shape.sums_len().saturating_mul(LANES) <= limits.most_sums;
+            let fits = width == 1 && shape.rows == 0 && shape.sums_len().saturating_mul(LANES) <= limits.most_sums;
             shape.n_lanes = if fits { LANES } else { 1 };
             let most = (n_groups / limits.least_tiles.max(1)).min(limits.most_sums / tile_len.max(1));
             shape.groups_per_tile = most.next_multiple_of(shape.n_lanes).max(shape.n_lanes);
         }
         shape
+    }
+
+    /// The rows of outputs to add before what they complete is written past the cache; 0, if this is better done slice by slice.
+    fn rows_at_once(&self, limits: &SweepLimits) -> usize {
+        let Some(element) = limits.streamed else { return 0 };
+        let [slices, rows, columns] = self.axes;
+        let are_single = self.width == 1 && !limits.second_terms;
+        let are_whole = self.block[1] == rows.input() && self.block[2] == columns.input();
+        let have_no_gaps = slices.covers_all() && rows.covers_all();
+        let are_long = slices.output() > 1 && rows.output() > 1 && columns.output() >= LEAST_COLUMNS;
+        if !(are_single && are_whole && have_no_gaps && are_long) {
+            return 0;
+        }
+        let held = held_by_rows(&slices);
+        if held > MOST || held.saturating_mul(self.part_len()) > limits.most_sums {
+            return 0;
+        }
+        // The rows that a row of outputs completes on the average. If it is no more than one, most of the time goes to additions.
+        let completed = |axis: &AxisWindows| axis.input().div_ceil(axis.output());
+        let completed = completed(&slices).saturating_mul(completed(&rows));
+        let bytes = completed.saturating_mul(columns.input()).saturating_mul(element);
+        if completed > 1 { BURST / bytes } else { 0 }
     }
 
     /// Whether a plane of this size can be swept.
@@ -153,6 +190,11 @@ impl SweepShape {
         Partition::blocks(self.n_groups, self.dims(), (self.groups_per_tile, self.block))
     }
 
+    /// The places of a slice.
+    pub(super) fn slice_len(&self) -> usize {
+        self.axes[1].input() * self.axes[2].input()
+    }
+
     /// The slices, rows and columns of a plane.
     pub(super) fn dims(&self) -> [usize; 3] {
         self.axes.map(|axis| axis.input())
@@ -162,6 +204,13 @@ impl SweepShape {
     pub(super) fn output_dims(&self) -> [usize; 3] {
         self.axes.map(|axis| axis.output())
     }
+}
+
+/// The most slices that are held at a time where all between two windows are written together, and those behind the last one
+/// with it.
+fn held_by_rows(slices: &AxisWindows) -> usize {
+    let behind = slices.input() - slices.cover(slices.output() - 1).end;
+    slices.most_covered(1).saturating_add(behind)
 }
 
 /// The sums of blocks that are as large as `block` finds fit for the windows.
@@ -207,6 +256,7 @@ mod tests {
             most_sums: 1 << 17,
             in_place: false,
             second_terms: false,
+            streamed: None,
             least_tiles: 16,
             n_workers: 2,
         }
@@ -285,6 +335,29 @@ mod tests {
         };
         assert_eq!([1, 2, 4].map(|n| longest(n, 19)), [5, 10, 19], "two tiles for each of two workers");
         assert_eq!(longest(4, 400), 100, "many tiles where they are much longer than windows");
+    }
+
+    #[test]
+    fn rows_are_written_alone_where_that_is_little_but_more_than_is_added() {
+        let rows = |axes: [(usize, i64, i64); 3], streamed| {
+            let axes = axes.map(|(input, kernel_size, stride)| {
+                AxisWindows::fixed(
+                    (input, input / stride as usize),
+                    FixedTaps { kernel_size, stride, padding: 1, dilation: 1 },
+                )
+            });
+            SweepShape::new(&Geometry { n: 2, c: 64, axes }, &SweepLimits { streamed, ..limits(1) }).rows
+        };
+        let windows = [(16, 3, 2), (112, 3, 2), (112, 3, 2)];
+        assert_eq!([None, Some(2), Some(4), Some(8)].map(|streamed| rows(windows, streamed)), [0, 4, 2, 1]);
+        let long_rows = [(16, 3, 2), (16, 3, 2), (1600, 3, 2)];
+        assert_eq!(rows(long_rows, Some(4)), 0, "what a row completes does not fit the first level");
+        assert_eq!(rows([(16, 3, 1), (112, 3, 1), (112, 3, 1)], Some(4)), 0, "a row for each row");
+        assert_eq!(rows([(16, 2, 3), (112, 3, 2), (112, 3, 2)], Some(4)), 0, "slices that no window reaches");
+        assert_eq!(rows([(16, 3, 2), (112, 3, 2), (30, 3, 2)], Some(4)), 0, "short rows");
+        assert_eq!(rows([(16, 5, 2), (112, 3, 2), (112, 3, 2)], Some(4)), 0, "more slices than are told apart");
+        assert_eq!(rows([(16, 3, 2), (350, 3, 2), (112, 3, 2)], Some(2)), 4);
+        assert_eq!(rows([(16, 3, 2), (400, 3, 2), (112, 3, 2)], Some(2)), 0, "slices that are cut");
     }
 
     #[test]

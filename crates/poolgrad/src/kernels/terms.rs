@@ -54,6 +54,12 @@ impl<'s, A: Sum> Terms<'s, A> {
         Self { second: Some(SecondTerms::new(scratch, most)), ..self }
     }
 
+    /// Room for gradients of a row that are made wide.
+    #[inline(always)]
+    pub(super) fn wide(&mut self) -> &mut [A] {
+        self.wide
+    }
+
     /// Rounds the second terms of the sums at `places`: no more will come for these.
     #[inline(always)]
     pub(super) fn settle(&mut self, places: Range<usize>, sums: &mut [A]) {

@@ -6,7 +6,7 @@ use super::options::{BadIndices, PlanOptions};
 use super::side_by_side::{SIDE_BY_SIDE, are_small};
 use crate::dtype::{DType, Float, Index};
 use crate::error::Error;
-use crate::exec::stream::streaming_pays;
+use crate::exec::stream::{streaming_by_rows_pays, streaming_pays};
 use crate::exec::{last_level_cache_bytes, max_workers};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::kernels::{
@@ -125,6 +125,7 @@ impl Way {
                 most_sums: limits.most_sums(),
                 in_place: limits.in_place,
                 second_terms: limits.second_terms,
+                streamed: limits.streams_rows.then(|| checked.dtype.size()),
                 least_tiles,
                 n_workers: limits.n_workers,
             },
@@ -283,6 +284,8 @@ struct Limits {
     in_place: bool,
     /// Whether outputs are written past the cache.
     streaming: bool,
+    /// Whether they may be row by row.
+    streams_rows: bool,
     /// Whether what is read is too much to be in the cache.
     from_memory: bool,
 }
@@ -389,6 +392,9 @@ impl Limits {
         let in_output = own_type && !expands_anyway;
         let leaves = || leaves_the_cache(spec.direction, checked, (in_output, width));
         let streaming = options.streaming.unwrap_or_else(|| streaming_pays(n_workers) && leaves());
+        // Who asks for it gets it anyway.
+        let by_rows = options.streaming.unwrap_or_else(streaming_by_rows_pays);
+        let streams_rows = streaming && by_rows && checked.lifted.are_planes_contiguous();
         let from_memory = is_read_from_memory(checked);
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
@@ -411,6 +417,7 @@ impl Limits {
             second_terms,
             in_place,
             streaming,
+            streams_rows,
             from_memory,
         }
     }

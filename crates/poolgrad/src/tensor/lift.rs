@@ -104,6 +104,11 @@ impl Lifted {
             && (n == 1 || next_to(self.strides[0], len * c))
     }
 
+    /// Whether every plane is contiguous.
+    pub(crate) fn are_planes_contiguous(&self) -> bool {
+        self.run_len == self.plane_len() && (self.run_len == 1 || self.step == 1)
+    }
+
     /// The step in memory between the channels of a group, in elements.
     pub(crate) fn channel_step(&self) -> isize {
         self.strides[1]

@@ -227,11 +227,20 @@ impl<'t, T: Element> OutTile<'t, T> {
                 return Some(unsafe { std::slice::from_raw_parts_mut(origin, n_elements) });
             }
         }
-        let group = groups.start;
+        if groups.len() > 1 { None } else { self.consecutive(groups.start, flat) }
+    }
+
+    /// The elements at flat offsets `flat` of a group, where they are neighbours in memory, be they to be streamed or not.
+    ///
+    /// # Panics
+    /// If they are not all inside the tile.
+    #[inline(always)]
+    pub(crate) fn consecutive(&mut self, group: usize, flat: Range<usize>) -> Option<&mut [T]> {
+        let lifted = &self.output.lifted;
         self.assert_inside(group, &flat);
         let (len, width) = (flat.end - flat.start, lifted.width_of(group));
         let one_run = flat.start % lifted.run_len() + len <= lifted.run_len();
-        if groups.len() > 1 || !one_run || !lifted.is_row_contiguous(len, width) {
+        if !one_run || !lifted.is_row_contiguous(len, width) {
             return None;
         }
         let origin = self.output.origin.wrapping_offset(lifted.place(group, flat.start));
