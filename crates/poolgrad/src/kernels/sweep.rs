@@ -14,6 +14,8 @@
 //! Where slices are too large for that, a block of the plane is swept at a time: some rows of each slice, or some columns
 //! of some rows. Where the output can hold the sums and is not to be streamed, they are formed in it. Sums of a
 //! narrower type are held as such where each has one term, and also where few have more (see [`SecondTerms`]).
+//! Planes that are written past the cache are swept row by row within each slice, where windows reach few of them (see
+//! `sweep_rows`).
 //!
 //! An index may point outside its window: that is legal, and then its sum may not be held any more, or not yet. So
 //! the kernel counts the additions. If all outputs were added, nothing more needs to be looked at; otherwise the
