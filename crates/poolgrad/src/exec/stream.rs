@@ -28,7 +28,7 @@ pub(crate) fn streaming_pays(n_threads: usize) -> bool {
 
 /// Whether a few kilobytes at a time should be written past the cache, with other work in between that goes on meanwhile.
 ///
-/// On a Granite Rapids gradients so take 0.75 to 1.0 of the time. It was not tried elsewhere; on a Zen 4, ordinary stores among those
+/// On a Granite Rapids gradients so take 0.85 to 1.03 of the time. It was not tried elsewhere; on a Zen 4, ordinary stores among those
 /// past the cache were slow.
 pub(crate) fn streaming_by_rows_pays() -> bool {
     imp::intel_stores_lines() == Some(true)
