@@ -9,6 +9,7 @@ mod word;
 
 use std::fmt;
 
+use fearless_simd::Simd;
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -145,6 +146,11 @@ pub(crate) trait Summed: Element {
     fn widen(row: &[Self], wide: &mut [Self::Acc]);
     /// Rounds each of `wide` to nearest even into `row`. Both have the same length.
     fn narrow(wide: &[Self::Acc], row: &mut [Self]);
+    /// The same of as many as fill a cache line, in registers: for 16-bit elements, where the level has instructions for it.
+    #[inline(always)]
+    fn narrow_line<S: Simd>(_: S, _: &[Self::Acc; 32]) -> Option<[Self; 32]> {
+        None
+    }
     /// `row` itself where no widening is needed.
     fn as_wide(row: &[Self]) -> Option<&[Self::Acc]>;
     /// `row` itself as a place for sums, where no narrowing is needed.
@@ -264,6 +270,10 @@ impl Summed for f16 {
         }
     }
     #[inline(always)]
+    fn narrow_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[Self; 32]> {
+        simd::narrow_f16_line(simd, wide)
+    }
+    #[inline(always)]
     fn as_wide(_: &[Self]) -> Option<&[f32]> {
         None
     }
@@ -300,6 +310,10 @@ impl Summed for bf16 {
             let upper = if wide.is_nan() { bits | 0x0040_0000 } else { rounded };
             *value = bf16::from_bits((upper >> 16) as u16);
         }
+    }
+    #[inline(always)]
+    fn narrow_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[Self; 32]> {
+        simd::narrow_bf16_line(simd, wide)
     }
     #[inline(always)]
     fn as_wide(_: &[Self]) -> Option<&[f32]> {

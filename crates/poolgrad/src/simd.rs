@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use fearless_simd::Level;
 
-pub(crate) use rows::{narrow_bf16, narrow_f16, widen_f16};
+pub(crate) use rows::{narrow_bf16, narrow_bf16_line, narrow_f16, narrow_f16_line, widen_f16};
 
 mod rows;
 

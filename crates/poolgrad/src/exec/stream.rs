@@ -12,7 +12,10 @@
 use std::ops::Range;
 
 use fearless_simd::Simd;
-use zerocopy::{Immutable, IntoBytes};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::dtype::Summed;
+use crate::simd::Isa;
 
 /// How many threads of an older Intel processor are taken to write faster by ordinary stores. Each then moves a line twice, and more
 /// of them would want more than six channels of memory give: then it is better to move half the bytes. (Two were measured.)
@@ -37,20 +40,58 @@ pub(crate) fn streaming_by_rows_pays() -> bool {
 /// The bytes of a cache line: the unit in which non-temporal stores leave the core.
 pub(crate) const LINE: usize = 64;
 
-/// Copies whole lines from `from` to `to`, whose lines do not stay in the cache where the machine can avoid it.
+/// A cache line of an output.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C, align(64))]
+struct Line([u8; LINE]);
+
+impl Line {
+    /// The lines that `row` consists of.
+    ///
+    /// # Panics
+    /// If it does not consist of whole cache lines.
+    #[inline(always)]
+    fn of<T: FromBytes + IntoBytes>(row: &mut [T]) -> &mut [Line] {
+        // No lines may begin anywhere.
+        if row.is_empty() { &mut [] } else { <[Line]>::mut_from_bytes(row.as_mut_bytes()).expect("whole lines") }
+    }
+}
+
+/// What lines can be copied as: numbers with no bits to spare.
+pub(crate) trait Plain: Copy + FromBytes + IntoBytes + Immutable {}
+
+impl<T: Copy + FromBytes + IntoBytes + Immutable> Plain for T {}
+
+/// Copies whole lines from `from` to `to`, whose lines do not stay in the cache where the machine can avoid it. Each takes as
+/// few stores as the level allows: what waits to be stored takes the fewest places then, and what comes behind it can go on.
 ///
 /// # Panics
 /// If the lengths differ, or `to` does not consist of whole cache lines.
 #[inline(always)]
-fn copy_lines<T: Copy + IntoBytes + Immutable>(from: &[T], to: &mut [T]) {
-    assert_whole_lines(from, to);
-    imp::copy_lines(from, to);
+fn copy_lines<S: Simd, T: Plain>(simd: S, from: &[T], to: &mut [T]) {
+    assert_eq!(from.len(), to.len(), "as many places as elements");
+    let descends = is_better_descending(from.as_ptr().addr(), to.as_ptr().addr());
+    let (from, to) = (from.as_bytes().as_chunks().0, Line::of(to));
+    let last = to.len().wrapping_sub(1);
+    for i in 0..to.len() {
+        let line = if descends { last - i } else { i };
+        imp::store_line(simd, &from[line], &mut to[line]);
+    }
 }
 
+/// [`copy_lines`] at the best level.
+#[inline]
+fn copy_lines_best<T: Plain>(from: &[T], to: &mut [T]) {
+    fearless_simd::dispatch!(Isa::best().level(), simd => copy_lines(simd, from, to));
+}
+
+/// Whether stores are just ahead of loads, as far as a processor sees at first.
+///
+/// Processors first compare the last twelve bits of addresses, and let a load wait for a store that has not left yet and
+/// agrees in these. Descending puts the stores behind.
 #[inline(always)]
-fn assert_whole_lines<T>(from: &[T], to: &[T]) {
-    let whole = size_of_val(to).is_multiple_of(LINE) && (to.is_empty() || to.as_ptr().addr().is_multiple_of(LINE));
-    assert!(from.len() == to.len() && whole, "whole lines of equal length");
+fn is_better_descending(from: usize, to: usize) -> bool {
+    to.wrapping_sub(from) % 4096 < 512
 }
 
 /// The part of `row` that is whole lines.
@@ -62,28 +103,59 @@ pub(crate) fn whole_lines<T>(row: &[T]) -> Range<usize> {
     start..row.len() - (row.len() - start) % per_line
 }
 
-/// Copies `from` to `to`, whole lines past the cache, each by one store where the level has such: what waits to be stored
-/// takes the fewest places then, and what comes behind it can go on.
+/// Copies `from` to `to`, whole lines past the cache.
 ///
 /// # Panics
 /// If the lengths differ.
 #[inline(always)]
-pub(crate) fn copy_past<S: Simd, T: Copy + IntoBytes + Immutable>(simd: S, from: &[T], to: &mut [T]) {
+pub(crate) fn copy_past<S: Simd, T: Plain>(simd: S, from: &[T], to: &mut [T]) {
     assert_eq!(from.len(), to.len(), "as many places as elements");
     let Range { start, end } = whole_lines(to);
     if start > 0 {
         to[..start].copy_from_slice(&from[..start]);
     }
-    let (lines, to_lines) = (&from[start..end], &mut to[start..end]);
-    assert_whole_lines(lines, to_lines);
-    imp::copy_lines_by(simd, lines, to_lines);
+    copy_lines(simd, &from[start..end], &mut to[start..end]);
     if end < to.len() {
         to[end..].copy_from_slice(&from[end..]);
     }
 }
 
+/// Rounds `wide` once and writes it to `to`, past the cache, if the level can do so in registers; whether it can. What is
+/// stored somewhere else first has to be read again, and may wait for all that is on its way past the cache.
+///
+/// # Panics
+/// If the lengths differ, or `to` does not consist of whole cache lines.
+#[inline(always)]
+pub(crate) fn round_lines<S: Simd, T: Summed>(simd: S, wide: &[T::Acc], to: &mut [T]) -> bool {
+    assert_eq!(wide.len(), to.len(), "as many places as elements");
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            wide.as_chunks().0.iter().zip(Line::of(to)).all(|(wide, to)| {
+                let line = T::narrow_line(simd, wide);
+                line.inspect(|line| imp::store_line(simd, line.as_bytes().try_into().expect("a line"), to))
+                    .is_some()
+            })
+        },
+    )
+}
+
+/// The same for rows whose ends may be parts of lines.
+///
+/// # Panics
+/// If the lengths differ.
+#[inline(always)]
+pub(crate) fn round_past<S: Simd, T: Summed>(simd: S, wide: &[T::Acc], to: &mut [T]) -> bool {
+    let Range { start, end } = whole_lines(to);
+    let can = round_lines(simd, &wide[start..end], &mut to[start..end]);
+    for part in [0..start, end..to.len()].into_iter().filter(|part| can && !part.is_empty()) {
+        T::narrow(&wide[part.clone()], &mut to[part]);
+    }
+    can
+}
+
 /// The most elements of a cache line.
-const LINE_ELEMENTS: usize = LINE / size_of::<u16>();
+pub(crate) const LINE_ELEMENTS: usize = LINE / size_of::<u16>();
 
 /// The first `len` elements of the line that begins at `line`, not yet written.
 pub(crate) struct Pending<T> {
@@ -92,7 +164,7 @@ pub(crate) struct Pending<T> {
     len: usize,
 }
 
-impl<T: Copy + Default + IntoBytes + Immutable> Pending<T> {
+impl<T: Plain + Default> Pending<T> {
     /// Nothing pending; `origin` is any pointer of the output.
     pub(crate) fn new(origin: *mut T) -> Self {
         Self { line: origin, elements: [T::default(); LINE_ELEMENTS], len: 0 }
@@ -121,7 +193,7 @@ impl<T: Copy + Default + IntoBytes + Immutable> Pending<T> {
             // SAFETY: the line consists of elements that were left pending by a call before and of the first of this
             // one's, all of which the callers vouch for.
             let line = unsafe { std::slice::from_raw_parts_mut(self.line, per_line) };
-            copy_lines(&self.elements[..per_line], line);
+            copy_lines_best(&self.elements[..per_line], line);
             self.len = 0;
         }
         // SAFETY: the callers vouch for what is pending, as for the line above.
@@ -133,7 +205,7 @@ impl<T: Copy + Default + IntoBytes + Immutable> Pending<T> {
         let row = unsafe { std::slice::from_raw_parts_mut(to, head + body) };
         let (row_head, row_body) = row.split_at_mut(head);
         row_head.copy_from_slice(&from[..head]);
-        copy_lines(&from[head..head + body], row_body);
+        copy_lines_best(&from[head..head + body], row_body);
         let rest = &from[head + body..];
         self.line = to.wrapping_add(head + body);
         self.elements[..rest.len()].copy_from_slice(rest);
@@ -190,13 +262,15 @@ pub(crate) fn finish() {
 
 #[cfg(target_arch = "x86_64")]
 mod imp {
-    use super::{Immutable, IntoBytes, LINE, Simd};
+    use super::{LINE, Line, Simd};
     use core::arch::asm;
     use core::arch::x86_64::{
-        __cpuid, __cpuid_count, __m128i, __m512i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_sfence,
-        _mm_stream_si128, _mm512_loadu_si512, _mm512_stream_si512,
+        __cpuid, __cpuid_count, __m128i, __m256i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm_stream_si128,
+        _mm256_stream_si256, _mm512_stream_si512,
     };
     use std::sync::OnceLock;
+
+    use zerocopy::transmute;
 
     /// Of an Intel processor, whether it is of the generations that store whole lines directly (`movdir64b`).
     pub(super) fn intel_stores_lines() -> Option<bool> {
@@ -215,55 +289,27 @@ mod imp {
     }
 
     #[inline(always)]
-    pub(super) fn copy_lines<T: Copy + IntoBytes + Immutable>(from: &[T], to: &mut [T]) {
-        // SSE2 is part of every x86-64; four of its stores fill a line's write-combining buffer as well as one wide
-        // store does.
-        const LANES: usize = LINE / size_of::<__m128i>();
-        let n_lines = size_of_val(to) / LINE;
-        let from = from.as_ptr().cast::<__m128i>();
-        let to = to.as_mut_ptr().cast::<__m128i>();
-        let copy_line = |line: usize| {
-            for lane in line * LANES..(line + 1) * LANES {
-                // SAFETY: both slices have the same length, a whole number of lines (asserted by the caller), and `line`
-                // is below that number; the load needs no alignment.
-                let value = unsafe { _mm_loadu_si128(from.wrapping_add(lane)) };
-                // SAFETY: as above, and `to` begins on a line (asserted by the caller), so every lane of it is aligned.
-                unsafe { _mm_stream_si128(to.wrapping_add(lane), value) };
+    pub(super) fn store_line<S: Simd>(simd: S, line: &[u8; LINE], to: &mut Line) {
+        let level = simd.level();
+        if level.as_avx512().is_some() {
+            let line: __m512i = transmute!(*line);
+            // SAFETY: the level proves that the processor has AVX-512, and a line is as long and as aligned as the register.
+            return unsafe { _mm512_stream_si512((&raw mut *to).cast(), line) };
+        }
+        if level.as_avx2().is_some() {
+            let to = (&raw mut *to).cast::<__m256i>();
+            let halves: [__m256i; 2] = transmute!(*line);
+            for (i, half) in halves.into_iter().enumerate() {
+                // SAFETY: the level proves that the processor has AVX2, and a line is two registers, as aligned as these.
+                unsafe { _mm256_stream_si256(to.wrapping_add(i), half) };
             }
-        };
-        if is_better_descending(from.addr(), to.addr()) {
-            (0..n_lines).rev().for_each(copy_line);
-        } else {
-            (0..n_lines).for_each(copy_line);
+            return;
         }
-    }
-
-    /// Whether stores are just ahead of loads, as far as a processor sees at first.
-    ///
-    /// Processors first compare the last twelve bits of addresses, and let a load wait for a store that has not left yet and
-    /// agrees in these. Descending puts the stores behind.
-    #[inline(always)]
-    fn is_better_descending(from: usize, to: usize) -> bool {
-        to.wrapping_sub(from) % 4096 < 512
-    }
-
-    /// As [`copy_lines`], in stores of whole lines where the level has such.
-    #[inline(always)]
-    pub(super) fn copy_lines_by<S: Simd, T: Copy + IntoBytes + Immutable>(simd: S, from: &[T], to: &mut [T]) {
-        if simd.level().as_avx512().is_none() {
-            return copy_lines(from, to);
-        }
-        let n_lines = size_of_val(to) / LINE;
-        let from = from.as_ptr().cast::<__m512i>();
-        let to = to.as_mut_ptr().cast::<__m512i>();
-        let descends = is_better_descending(from.addr(), to.addr());
-        for i in 0..n_lines {
-            let line = if descends { n_lines - 1 - i } else { i };
-            // SAFETY: the level proves that the processor has AVX-512. As in `copy_lines`, both slices have the same length, a whole
-            // number of lines, and `line` is below that number; the load needs no alignment.
-            let value = unsafe { _mm512_loadu_si512(from.wrapping_add(line)) };
-            // SAFETY: as above, and `to` begins on a line (asserted by the caller).
-            unsafe { _mm512_stream_si512(to.wrapping_add(line), value) };
+        let to = (&raw mut *to).cast::<__m128i>();
+        let quarters: [__m128i; 4] = transmute!(*line);
+        for (i, quarter) in quarters.into_iter().enumerate() {
+            // SAFETY: SSE2 is part of every x86-64, and a line is four registers, as aligned as these.
+            unsafe { _mm_stream_si128(to.wrapping_add(i), quarter) };
         }
     }
 
@@ -288,14 +334,10 @@ mod imp {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod imp {
-    use super::{Immutable, IntoBytes, Simd};
+    use super::{LINE, Line, Simd};
 
-    pub(super) fn copy_lines<T: Copy + IntoBytes + Immutable>(from: &[T], to: &mut [T]) {
-        to.copy_from_slice(from);
-    }
-
-    pub(super) fn copy_lines_by<S: Simd, T: Copy + IntoBytes + Immutable>(_: S, from: &[T], to: &mut [T]) {
-        copy_lines(from, to);
+    pub(super) fn store_line<S: Simd>(_: S, line: &[u8; LINE], to: &mut Line) {
+        to.0 = *line;
     }
 
     pub(super) fn intel_stores_lines() -> Option<bool> {
@@ -324,7 +366,7 @@ mod tests {
             for n_lines in 0..=4 {
                 let len = n_lines * LINE / 2;
                 let mut to = Aligned([0; 256]);
-                copy_lines(&from[start..start + len], &mut to.0[32..32 + len]);
+                copy_lines_best(&from[start..start + len], &mut to.0[32..32 + len]);
                 finish();
                 assert_eq!(&to.0[32..32 + len], &from[start..start + len]);
                 assert!(to.0[..32].iter().chain(&to.0[32 + len..]).all(|&value| value == 0));
@@ -347,6 +389,33 @@ mod tests {
         }
     }
 
+    /// Oracle: the conversion of rows.
+    #[test]
+    fn rounds_parts_of_lines_at_every_level_that_can() {
+        fn check<T: Summed<Acc = f32> + PartialEq>() {
+            let wide: Vec<f32> = (0..300).map(|i| (i as f32 - 150.0) * 1.000_123).chain([f32::NAN]).collect();
+            for isa in crate::Isa::available() {
+                for (start, len) in (0..40).flat_map(|start| [0, 1, 31, 32, 33, 100, 200].map(|len| (start, len))) {
+                    #[repr(align(64))]
+                    struct Aligned<T>([T; 256]);
+                    let wide = &wide[301 - len..];
+                    let mut want = vec![T::default(); len];
+                    T::narrow(wide, &mut want);
+                    let mut to = Aligned([T::default(); 256]);
+                    let part = &mut to.0[start..start + len];
+                    let is_done = fearless_simd::dispatch!(isa.level(), simd => round_past(simd, wide, part));
+                    finish();
+                    assert!(is_done || !["avx2", "avx512"].contains(&isa.name()), "{isa}");
+                    let got = to.0[start..start + len].as_bytes();
+                    assert!(!is_done || got == want.as_bytes(), "{isa} {start} {len}");
+                    assert!(to.0[..start].iter().chain(&to.0[start + len..]).all(|&value| value == T::default()));
+                }
+            }
+        }
+        check::<half::f16>();
+        check::<half::bf16>();
+    }
+
     #[test]
     fn whole_lines_begin_and_end_on_lines() {
         let row = Aligned([0; 256]);
@@ -365,7 +434,7 @@ mod tests {
             let mut pages = Pages(std::array::from_fn(|i| i as u16));
             let (from, to) = pages.0.split_at_mut(2048);
             let to = &mut to[distance / 2..];
-            copy_lines(&from[..20 * LINE], &mut to[..20 * LINE]);
+            copy_lines_best(&from[..20 * LINE], &mut to[..20 * LINE]);
             finish();
             assert_eq!(from[..20 * LINE], to[..20 * LINE], "{distance}");
             assert_eq!(usize::from(to[20 * LINE]), 2048 + distance / 2 + 20 * LINE);
@@ -375,6 +444,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "whole lines")]
     fn parts_of_lines_are_refused() {
-        copy_lines(&[1; 32], &mut Aligned([0; 256]).0[1..33]);
+        copy_lines_best(&[1; 32], &mut Aligned([0; 256]).0[1..33]);
     }
 }

@@ -246,7 +246,7 @@ struct Sums<'a, T: Summed, I: Index> {
 
 impl<T: Summed, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
     #[inline(always)]
-    fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
+    fn fill<S: Simd>(&self, simd: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let Buckets { partition, n_chunks, chunk_len, output_len, .. } = *self.buckets;
         let range = tile.range();
         let sums = &mut scratch.row::<T::Acc>(partition.flat_len())[..range.flat.len()];
@@ -277,7 +277,7 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sums<'_, T, I> {
                 }
             }
         }
-        rows::store(&mut tile.first, (plane, range.flat.start), sums, staging);
+        rows::store(simd, &mut tile.first, (plane, range.flat.start), sums, staging);
     }
 }
 

@@ -145,7 +145,7 @@ impl<T: Summed, I: Index> Expand<'_, T, I> {
             let behind = (last * window[1]).min(rows.end)..rows.end;
             for slice in slice..(slice + window[0]).min(slices.end) {
                 let flat = (slice * n_h + behind.start) * n_w..(slice * n_h + behind.end) * n_w;
-                self.clear((group, flat), piece, out);
+                self.clear(simd, (group, flat), piece, out);
             }
         }
         all
@@ -201,7 +201,7 @@ impl<T: Summed, I: Index> Expand<'_, T, I> {
                         let cells = &mut piece.slab[..n_cells];
                         let cell_rows = CellRows { claims: false, ..cell_rows };
                         n_found += cell_rows.fill(simd, outputs, words_mut(cells));
-                        rows::store(out, (group, flat.start), cells, piece.staging);
+                        rows::store(simd, out, (group, flat.start), cells, piece.staging);
                     }
                 }
             }
@@ -243,13 +243,19 @@ impl<T: Summed, I: Index> Expand<'_, T, I> {
 
     /// Writes zeros.
     #[inline(always)]
-    fn clear(&self, (group, flat): (usize, Range<usize>), piece: &mut Piece<'_, T, I>, out: &mut OutTile<'_, T>) {
+    fn clear<S: Simd>(
+        &self,
+        simd: S,
+        (group, flat): (usize, Range<usize>),
+        piece: &mut Piece<'_, T, I>,
+        out: &mut OutTile<'_, T>,
+    ) {
         let width = self.outputs.width_of(group);
         let most = piece.slab.len() / width;
         for at in flat.clone().step_by(most) {
             let zeros = &mut piece.slab[..most.min(flat.end - at) * width];
             rows::clear(zeros);
-            rows::store(out, (group, at), zeros, piece.staging);
+            rows::store(simd, out, (group, at), zeros, piece.staging);
         }
     }
 }

@@ -317,7 +317,7 @@ impl<T: Float> Means<'_, '_, '_, T> {
     /// Writes the means that there are.
     #[inline(always)]
     fn store(&mut self, group: usize, width: usize) {
-        rows::store(self.out, (group, self.flat), &self.values[..self.n_places * width], self.staging);
+        rows::store_few(self.out, (group, self.flat), &self.values[..self.n_places * width], self.staging);
         (self.flat, self.n_places) = (self.flat + self.n_places, 0);
     }
 }

@@ -132,7 +132,7 @@ struct Buffers<'s, T: Summed, I> {
 
 impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
     #[inline(always)]
-    fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
+    fn fill<S: Simd>(&self, simd: S, mut tile: Tile<'_, T, I>, mut scratch: Scratch<'_>) {
         let PlanesShape { batch, loaded, .. } = self.shape;
         let range = tile.range();
         let [n_sums, n_rounded] = self.shape.held::<T>();
@@ -171,12 +171,23 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
                     rows::clear(into)
                 }
                 n_added += self.add(groups.clone(), into, &mut buffers);
-                if !sums_are_output {
+                if in_memory && !sums_are_output {
                     T::narrow(into, target);
                 }
             }
-            if !in_memory {
-                tile.first.write_groups(groups, T::from_wide(&sums[..len]).unwrap_or_else(|| &rounded[..len]));
+            if in_memory {
+                continue;
+            }
+            let (sums, is_rounded) = (&sums[..len], self.shape.summing == Summing::Few);
+            match T::from_wide(sums) {
+                Some(elements) => tile.first.write_groups(groups, elements),
+                None if !is_rounded && tile.first.round_groups(simd, &groups, sums) => (),
+                None => {
+                    if !is_rounded {
+                        T::narrow(sums, &mut rounded[..len]);
+                    }
+                    tile.first.write_groups(groups, &rounded[..len]);
+                }
             }
         }
         self.n_added.fetch_add(n_added, Ordering::Relaxed);

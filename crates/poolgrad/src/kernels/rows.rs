@@ -4,6 +4,8 @@
 
 use std::hint::black_box;
 
+use fearless_simd::Simd;
+
 use crate::dtype::{Accumulator, Element, Sum, Summed};
 use crate::exec::stream::claim_behind;
 use crate::exec::{Scratch, booked};
@@ -130,7 +132,21 @@ pub(crate) fn widened<'b, T: Summed>(elements: &'b [T], buffer: &'b mut [T::Acc]
 ///
 /// `staging` holds rounded elements on their way to memory that cannot be rounded into directly.
 #[inline(always)]
-pub(crate) fn store<T: Summed>(
+pub(crate) fn store<S: Simd, T: Summed>(
+    simd: S,
+    out: &mut OutTile<'_, T>,
+    (group, flat): (usize, usize),
+    wide: &[T::Acc],
+    staging: &mut [T],
+) {
+    if T::from_wide(wide).is_some() || !out.round(simd, (group, flat), wide) {
+        store_few(out, (group, flat), wide, staging);
+    }
+}
+
+/// [`store`] for results that are few beside what is read.
+#[inline(always)]
+pub(crate) fn store_few<T: Summed>(
     out: &mut OutTile<'_, T>,
     (group, flat): (usize, usize),
     wide: &[T::Acc],

@@ -118,7 +118,7 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
                     Sums { lanes, ring: self.shape.held, out: Some((&mut tile.first, &mut *staging)) }
                 }
             };
-            n_added += self.sweep(&stack, &mut lanes[..n_now], sums);
+            n_added += self.sweep(simd, &stack, &mut lanes[..n_now], sums);
             group = groups.end;
         }
         self.n_added.fetch_add(n_added, Ordering::Relaxed);
@@ -190,7 +190,13 @@ impl Stack {
 impl<T: Summed, I: Index> Sweep<'_, T, I> {
     /// Forms the sums of a block of the groups of all lanes; returns how many outputs it added.
     #[inline(always)]
-    fn sweep(&self, stack: &Stack, lanes: &mut [Lane<'_, T, I>], mut sums: Sums<'_, '_, T>) -> u64 {
+    fn sweep<S: Simd>(
+        &self,
+        simd: S,
+        stack: &Stack,
+        lanes: &mut [Lane<'_, T, I>],
+        mut sums: Sums<'_, '_, T>,
+    ) -> u64 {
         let SweepShape { axes: [axis, ..], step, .. } = self.shape;
         let slices = &stack.slices;
         // The slices whose sums are held.
@@ -213,7 +219,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
                 }
                 let released = held.start..start.min(held.end);
                 held.start = released.end;
-                self.release(stack, released, lanes, &mut sums);
+                self.release(simd, (stack, released), lanes, &mut sums);
             }
             if first >= end {
                 return n_added;
@@ -324,10 +330,10 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
 
     /// Lets go of `slices`: rounds and writes their sums.
     #[inline(always)]
-    fn release(
+    fn release<S: Simd>(
         &self,
-        stack: &Stack,
-        slices: Range<usize>,
+        simd: S,
+        (stack, slices): (&Stack, Range<usize>),
         lanes: &mut [Lane<'_, T, I>],
         sums: &mut Sums<'_, '_, T>,
     ) {
@@ -340,7 +346,8 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
                 let places = slot * part..(slot + n_slices) * part;
                 lane.settle(places.clone(), sums_of);
                 if let Some((out, staging)) = &mut sums.out {
-                    self.store(stack, (lane.group, first), &sums_of[places], (&mut **out, &mut **staging));
+                    let out = (&mut **out, &mut **staging);
+                    self.store(simd, (stack, (lane.group, first)), &sums_of[places], out);
                 }
                 first += n_slices;
             }
@@ -349,10 +356,10 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
 
     /// Writes the sums of some slices from `first` on.
     #[inline(always)]
-    fn store(
+    fn store<S: Simd>(
         &self,
-        stack: &Stack,
-        (group, first): (usize, usize),
+        simd: S,
+        (stack, (group, first)): (&Stack, (usize, usize)),
         sums: &[T::Acc],
         (out, staging): (&mut OutTile<'_, T>, &mut [T]),
     ) {
@@ -370,7 +377,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
                 Cut::Columns => (first + i / stack.rows.len(), stack.rows.start + i % stack.rows.len()),
             };
             let flat = (slice * n_rows + row) * n_columns + stack.columns.start;
-            rows::store(out, (group, flat), sums, staging);
+            rows::store(simd, out, (group, flat), sums, staging);
         }
     }
 }

@@ -20,7 +20,7 @@ use super::sweep::Sweep;
 use super::sweep_shape::SweepShape;
 use super::terms::{AT_ONCE, add_each, count, fetch_ahead_of, last, lines};
 use crate::dtype::{Index, Sum, Summed};
-use crate::exec::stream::{copy_past, whole_lines};
+use crate::exec::stream::{copy_past, round_past, whole_lines};
 use crate::tensor::raw::OutTile;
 
 /// The most slices that the windows of one place of a stack may reach.
@@ -167,6 +167,9 @@ fn memory_of<'o, T: Summed>(out: &'o mut OutTile<'_, T>, group: usize, flat: Ran
 fn write<S: Simd, T: Summed>(simd: S, sums: &[T::Acc], memory: &mut [T], staging: &mut [T]) {
     if let Some(elements) = T::from_wide(sums) {
         return copy_past(simd, elements, memory);
+    }
+    if round_past(simd, sums, memory) {
+        return;
     }
     for (sums, memory) in sums.chunks(staging.len()).zip(memory.chunks_mut(staging.len())) {
         let elements = &mut staging[..sums.len()];

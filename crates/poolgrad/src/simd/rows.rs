@@ -1,7 +1,11 @@
 //! Conversions of whole rows between 16-bit elements and `f32` by instructions that no loop compiles to.
 //!
 //! Each says whether the processor has them for a row of that length; if not, the caller has a loop of its own.
+//!
+//! A line of 32 elements, as many as fill a cache line, is rounded in registers, on its way past the cache: what is stored
+//! somewhere else first has to be read again, and waits there behind all that was to be stored before.
 
+use fearless_simd::Simd;
 use half::{bf16, f16};
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -53,8 +57,45 @@ pub(crate) fn narrow_bf16(wide: &[f32], row: &mut [bf16]) -> bool {
         x86::narrow_bf16_by_32(avx512, wide, row);
         return true;
     }
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    if let Some(avx2) = Isa::best().level().as_avx2().filter(|_| row.len() >= 16) {
+        x86::narrow_bf16_by_16(avx2, wide, row);
+        return true;
+    }
     let _ = (wide, row);
     false
+}
+
+/// Rounds a line to `f16`.
+#[inline(always)]
+pub(crate) fn narrow_f16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[f16; 32]> {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    {
+        if let Some(avx512) = simd.level().as_avx512() {
+            return Some(x86::f16_line_by_16(avx512, wide));
+        }
+        if let Some(avx2) = simd.level().as_avx2() {
+            return Some(x86::f16_line_by_8(avx2, wide));
+        }
+    }
+    let _ = (simd, wide);
+    None
+}
+
+/// Rounds a line to `bf16`.
+#[inline(always)]
+pub(crate) fn narrow_bf16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[bf16; 32]> {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    {
+        if let Some(avx512) = simd.level().as_avx512() {
+            return Some(x86::bf16_line_by_32(avx512, wide));
+        }
+        if let Some(avx2) = simd.level().as_avx2() {
+            return Some(x86::bf16_line_by_16(avx2, wide));
+        }
+    }
+    let _ = (simd, wide);
+    None
 }
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -108,6 +149,14 @@ mod x86 {
     );
 
     fearless_simd::kernel!(
+        pub(super) fn f16_line_by_8(_avx2: Avx2, wide: &[f32; 32]) -> [f16; 32] {
+            let wide: [__m256; 4] = transmute!(*wide);
+            let [a, b, c, d] = wide.map(|wide| arch::_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide));
+            transmute!([arch::_mm256_set_m128i(b, a), arch::_mm256_set_m128i(d, c)])
+        }
+    );
+
+    fearless_simd::kernel!(
         pub(super) fn widen_f16_by_16(_avx512: Avx512, row: &[f16], wide: &mut [f32]) {
             convert(row, wide, |row: [f16; 16]| {
                 let row: __m256i = transmute!(row);
@@ -128,9 +177,54 @@ mod x86 {
     );
 
     fearless_simd::kernel!(
+        pub(super) fn f16_line_by_16(_avx512: Avx512, wide: &[f32; 32]) -> [f16; 32] {
+            let wide: [__m512; 2] = transmute!(*wide);
+            transmute!(wide.map(|wide| arch::_mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide)))
+        }
+    );
+
+    fearless_simd::kernel!(
+        pub(super) fn narrow_bf16_by_16(avx2: Avx2, wide: &[f32], row: &mut [bf16]) {
+            convert(wide, row, |wide: [f32; 16]| round_bf16_by_16(avx2, wide));
+        }
+    );
+
+    fearless_simd::kernel!(
+        pub(super) fn bf16_line_by_16(avx2: Avx2, wide: &[f32; 32]) -> [bf16; 32] {
+            let halves: [[f32; 16]; 2] = transmute!(*wide);
+            transmute!(halves.map(|wide| round_bf16_by_16(avx2, wide)))
+        }
+    );
+
+    fearless_simd::kernel!(
+        /// As the loop in `dtype.rs`, but for how the upper halves of two vectors come together: in two operations.
+        fn round_bf16_by_16(_avx2: Avx2, wide: [f32; 16]) -> [bf16; 16] {
+            let rounded = |wide: __m256| {
+                let bits = arch::_mm256_castps_si256(wide);
+                let odd = arch::_mm256_and_si256(arch::_mm256_srli_epi32::<16>(bits), arch::_mm256_set1_epi32(1));
+                let rounded = arch::_mm256_add_epi32(bits, arch::_mm256_set1_epi32(0x7fff));
+                let rounded = arch::_mm256_add_epi32(rounded, odd);
+                let quiet = arch::_mm256_or_si256(bits, arch::_mm256_set1_epi32(0x0040_0000));
+                let is_nan = arch::_mm256_castps_si256(arch::_mm256_cmp_ps::<_CMP_UNORD_Q>(wide, wide));
+                arch::_mm256_srli_epi32::<16>(arch::_mm256_blendv_epi8(rounded, quiet, is_nan))
+            };
+            let [first, second]: [__m256; 2] = transmute!(wide);
+            // Each half of the register has its half of both vectors.
+            let packed = arch::_mm256_packus_epi32(rounded(first), rounded(second));
+            transmute!(arch::_mm256_permute4x64_epi64::<0b11_01_10_00>(packed))
+        }
+    );
+
+    fearless_simd::kernel!(
+        pub(super) fn narrow_bf16_by_32(avx512: Avx512, wide: &[f32], row: &mut [bf16]) {
+            convert(wide, row, |wide: [f32; 32]| bf16_line_by_32(avx512, &wide));
+        }
+    );
+
+    fearless_simd::kernel!(
         /// As the loop in `dtype.rs`, but for how the upper halves of two vectors come together: in one operation.
         /// (`vcvtneps2bf16` would take small numbers for zero.)
-        pub(super) fn narrow_bf16_by_32(_avx512: Avx512, wide: &[f32], row: &mut [bf16]) {
+        pub(super) fn bf16_line_by_32(_avx512: Avx512, wide: &[f32; 32]) -> [bf16; 32] {
             let upper_halves: [u16; 32] = std::array::from_fn(|i| 2 * i as u16 + 1);
             let upper_halves: __m512i = transmute!(upper_halves);
             let rounded = |wide: __m512| {
@@ -141,10 +235,8 @@ mod x86 {
                 let is_nan = arch::_mm512_cmp_ps_mask::<_CMP_UNORD_Q>(wide, wide);
                 arch::_mm512_mask_or_epi32(rounded, is_nan, bits, arch::_mm512_set1_epi32(0x0040_0000))
             };
-            convert(wide, row, |wide: [f32; 32]| {
-                let [first, second]: [__m512; 2] = transmute!(wide);
-                transmute!(arch::_mm512_permutex2var_epi16(rounded(first), upper_halves, rounded(second)))
-            });
+            let [first, second]: [__m512; 2] = transmute!(*wide);
+            transmute!(arch::_mm512_permutex2var_epi16(rounded(first), upper_halves, rounded(second)))
         }
     );
 }

@@ -3,9 +3,11 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use fearless_simd::Simd;
+
 use super::claims::Claims;
-use crate::dtype::Element;
-use crate::exec::stream::{Pending, claim_behind, claim_lines};
+use crate::dtype::{Element, Summed};
+use crate::exec::stream::{LINE_ELEMENTS, Pending, claim_behind, claim_lines, round_lines, whole_lines};
 use crate::tensor::lift::Lifted;
 use crate::tensor::partition::{Partition, TileRange};
 use crate::tensor::view::TensorViewMut;
@@ -236,17 +238,89 @@ impl<'t, T: Element> OutTile<'t, T> {
     /// If they are not all inside the tile.
     #[inline(always)]
     pub(crate) fn consecutive(&mut self, group: usize, flat: Range<usize>) -> Option<&mut [T]> {
-        let lifted = &self.output.lifted;
-        self.assert_inside(group, &flat);
-        let (len, width) = (flat.end - flat.start, lifted.width_of(group));
-        let one_run = flat.start % lifted.run_len() + len <= lifted.run_len();
-        if !one_run || !lifted.is_row_contiguous(len, width) {
-            return None;
-        }
-        let origin = self.output.origin.wrapping_offset(lifted.place(group, flat.start));
+        let len = flat.len() * self.width_of(group);
+        let origin = self.origin_of(group, &flat)?;
         // SAFETY: as in `write`: consecutive elements of one run of one group, inside this tile. The borrow of
         // `self` keeps the tile from being written otherwise meanwhile.
-        Some(unsafe { std::slice::from_raw_parts_mut(origin, len * width) })
+        Some(unsafe { std::slice::from_raw_parts_mut(origin, len) })
+    }
+
+    /// Where the elements at flat offsets `flat` of a group begin, if they are neighbours in memory.
+    ///
+    /// # Panics
+    /// If they are not all inside the tile.
+    #[inline(always)]
+    fn origin_of(&self, group: usize, flat: &Range<usize>) -> Option<*mut T> {
+        let lifted = &self.output.lifted;
+        self.assert_inside(group, flat);
+        let one_run = flat.start % lifted.run_len() + flat.len() <= lifted.run_len();
+        let are_neighbours = one_run && lifted.is_row_contiguous(flat.len(), lifted.width_of(group));
+        are_neighbours.then(|| self.output.origin.wrapping_offset(lifted.place(group, flat.start)))
+    }
+
+    /// Rounds `wide` once and streams it to the flat offsets of group `group` that begin with `flat`, if they are neighbours
+    /// in memory and are to be streamed, and the level rounds in registers; whether it did.
+    ///
+    /// # Panics
+    /// As [`OutTile::write`].
+    #[inline(always)]
+    pub(crate) fn round<S: Simd>(&mut self, simd: S, (group, flat): (usize, usize), wide: &[T::Acc]) -> bool
+    where
+        T: Summed,
+    {
+        let width = self.width_of(group);
+        assert!(wide.len().is_multiple_of(width), "every place has all channels");
+        match self.origin_of(group, &(flat..flat + wide.len() / width)) {
+            // SAFETY: `origin_of` found that these are consecutive elements of one run of one group, inside this tile, and as
+            // many as `wide` has.
+            Some(origin) => unsafe { self.round_consecutive(simd, wide, origin) },
+            None => false,
+        }
+    }
+
+    /// The same for all places of `groups`, one group after the other.
+    ///
+    /// # Panics
+    /// As [`OutTile::write_groups`].
+    #[inline(always)]
+    pub(crate) fn round_groups<S: Simd>(&mut self, simd: S, groups: &Range<usize>, wide: &[T::Acc]) -> bool
+    where
+        T: Summed,
+    {
+        match self.whole_groups(groups, wide.len()) {
+            // SAFETY: as in `write_groups`.
+            Some(origin) => unsafe { self.round_consecutive(simd, wide, origin) },
+            None => false,
+        }
+    }
+
+    /// Rounds and streams neighbours in memory, if they are to be streamed and the level rounds in registers; whether it did.
+    ///
+    /// # Safety
+    /// `origin` must point to as many elements of this tile as `wide` has, by way of the output's own pointer.
+    #[inline(always)]
+    unsafe fn round_consecutive<S: Simd>(&mut self, simd: S, wide: &[T::Acc], origin: *mut T) -> bool
+    where
+        T: Summed,
+    {
+        if !self.output.streaming {
+            return false;
+        }
+        // SAFETY: the caller vouches for as many elements as `wide` has.
+        let row = unsafe { std::slice::from_raw_parts_mut(origin, wide.len()) };
+        let Range { start, end } = whole_lines(row);
+        if !round_lines(simd, &wide[start..end], &mut row[start..end]) {
+            return false;
+        }
+        // The other parts of the lines at the ends may come before or after.
+        for part in [0..start, end..wide.len()].into_iter().filter(|part| !part.is_empty()) {
+            let mut elements = [T::default(); LINE_ELEMENTS];
+            let (elements, origin) = (&mut elements[..part.len()], origin.wrapping_add(part.start));
+            T::narrow(&wide[part], elements);
+            // SAFETY: these are elements of the row above, which is not used any more.
+            unsafe { self.pending.write(elements, origin) };
+        }
+        true
     }
 
     /// Where `groups` begin, if they are consecutive in memory.
