@@ -6,7 +6,7 @@ use super::options::{BadIndices, PlanOptions};
 use super::side_by_side::{SIDE_BY_SIDE, are_small};
 use crate::dtype::{DType, Float, Index};
 use crate::error::Error;
-use crate::exec::stream::{streaming_by_rows_pays, streaming_pays};
+use crate::exec::stream::{Written, streaming_by_rows_pays, streaming_pays};
 use crate::exec::{last_level_cache_bytes, max_workers};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::kernels::{
@@ -393,7 +393,8 @@ impl Limits {
         let leaves = || leaves_the_cache(spec.direction, checked, (in_output, width));
         let streaming = options.streaming.unwrap_or_else(|| streaming_pays(n_workers) && leaves());
         // Who asks for it gets it anyway.
-        let by_rows = options.streaming.unwrap_or_else(streaming_by_rows_pays);
+        let written = if own_type { Written::AsIs } else { Written::Rounded };
+        let by_rows = options.streaming.unwrap_or_else(|| streaming_by_rows_pays(written));
         let streams_rows = streaming && by_rows && checked.lifted.are_planes_contiguous();
         let from_memory = is_read_from_memory(checked);
         // Places of channels are 32 bits.
