@@ -67,8 +67,9 @@ impl PlanOptions {
     }
 
     /// Whether outputs bypass the cache. By default those do that would leave the last-level cache before anyone reads them: a
-    /// gradient that is larger, or that is pushed out by what is read; and the outputs of a forward operator that reads and
-    /// writes twice as much as the cache holds. Few threads of an older Intel processor write faster through the cache, and do.
+    /// gradient that is larger, or larger than five eighths of it for max pooling, or that is pushed out by what is read; and
+    /// the outputs of a forward operator that reads and writes twice as much as the cache holds. Few threads of an older Intel
+    /// processor write faster through the cache, and do.
     #[must_use]
     pub fn streaming(mut self, streaming: bool) -> Self {
         self.streaming = Some(streaming);
