@@ -8,6 +8,13 @@ use std::ops::Range;
 pub(super) trait Locate: Copy {
     /// The number of the sum, counted in places; that of none, if it is not smaller than the number of sums.
     fn place(self, offset: u32) -> u32;
+
+    /// The same, or any number, and whether there is one among `n_places`: where that is known without another comparison.
+    #[inline(always)]
+    fn find(self, offset: u32, n_places: u32) -> (u32, bool) {
+        let place = self.place(offset);
+        (place, place < n_places)
+    }
 }
 
 /// The largest volume whose offsets are located. An offset beyond it is in no block.
@@ -122,11 +129,79 @@ impl<L: Locate> InRing<L> {
 impl<L: Locate> Locate for InRing<L> {
     #[inline(always)]
     fn place(self, offset: u32) -> u32 {
+        let (place, is_held) = self.find(offset, self.len);
+        if is_held { place } else { u32::MAX }
+    }
+
+    #[inline(always)]
+    fn find(self, offset: u32, _: u32) -> (u32, bool) {
         let place = self.locate.place(offset);
         let at = place.wrapping_add(self.first);
         // Of the two, the smaller is the one that did not wrap around.
-        let at = at.min(at.wrapping_sub(self.len));
-        if place < self.held { at } else { u32::MAX }
+        (at.min(at.wrapping_sub(self.len)), place < self.held)
+    }
+}
+
+/// The sums of some whole rows of up to [`InSlices::MOST`] slices that are held in a ring: comparisons instead of a division, and
+/// none for the end of the ring.
+#[derive(Clone, Copy)]
+pub(super) struct InSlices {
+    /// The flat offset of the first sum, and its place.
+    first: u32,
+    at: u32,
+    /// The sums of one slice.
+    len: u32,
+    /// From which offset on, counted from the first, each further slice begins, and by how much less the offset and the place
+    /// are in it than they would be in the one before.
+    starts: [i32; InSlices::MOST - 1],
+    steps: [u32; InSlices::MOST - 1],
+    gaps: [u32; InSlices::MOST - 1],
+}
+
+impl InSlices {
+    pub(super) const MOST: usize = 3;
+
+    /// For the slices `held` of `slice_len` offsets, of each of which `rows` are held, in a ring of `ring` slices of which that in
+    /// `slot` is the first. The numbers are those of a volume of at most [`LARGEST_VOLUME`].
+    pub(super) fn new(
+        held: &Range<usize>,
+        slice_len: usize,
+        rows: Range<usize>,
+        (slot, ring): (usize, usize),
+    ) -> Self {
+        let has = |i: usize| i + 1 < held.len();
+        let slot_of = |i: usize| (slot + i) % ring * rows.len();
+        let gap = |i: usize| small(slice_len).wrapping_add(small(slot_of(i))).wrapping_sub(small(slot_of(i + 1)));
+        let further: [usize; Self::MOST - 1] = std::array::from_fn(|i| i);
+        Self {
+            first: small(held.start * slice_len + rows.start),
+            at: small(slot_of(0)),
+            len: small(rows.len()),
+            starts: further.map(|i| if has(i) { ((i + 1) * slice_len) as i32 } else { i32::MAX }),
+            steps: further.map(|i| if has(i) { small(slice_len) } else { 0 }),
+            gaps: further.map(|i| if has(i) { gap(i) } else { 0 }),
+        }
+    }
+}
+
+impl Locate for InSlices {
+    #[inline(always)]
+    fn place(self, offset: u32) -> u32 {
+        let (place, is_held) = self.find(offset, u32::MAX);
+        if is_held { place } else { u32::MAX }
+    }
+
+    #[inline(always)]
+    fn find(self, offset: u32, _: u32) -> (u32, bool) {
+        let from = offset.wrapping_sub(self.first);
+        let (mut in_slice, mut place) = (from, from.wrapping_add(self.at));
+        for i in 0..Self::MOST - 1 {
+            // What lies before the first is negative, and so in no further slice; as a number without a sign it is too large.
+            let is_behind = self.starts[i] <= from as i32;
+            in_slice = in_slice.wrapping_sub(if is_behind { self.steps[i] } else { 0 });
+            place = place.wrapping_sub(if is_behind { self.gaps[i] } else { 0 });
+        }
+        (place, in_slice < self.len)
     }
 }
 
@@ -218,6 +293,28 @@ mod tests {
         let whole = InRing::new(FlatFrom::new(0), LARGEST_VOLUME, (0, LARGEST_VOLUME));
         assert_eq!(whole.place(LARGEST_VOLUME as u32 - 1), LARGEST_VOLUME as u32 - 1);
         assert!([LARGEST_VOLUME as u32, u32::MAX].iter().all(|&offset| whole.place(offset) == none));
+    }
+
+    /// Oracle: division.
+    #[test]
+    fn slices_are_told_apart_without_a_division() {
+        let (slice_len, width) = (42, 6);
+        for (rows, held, ring) in
+            [(0..4, 1..4, 3), (2..5, 0..2, 3), (6..7, 2..5, 3), (1..7, 3..4, 3), (0..7, 1..3, 2), (3..5, 0..3, 4)]
+        {
+            let rows = rows.start * width..rows.end * width;
+            for slot in 0..ring {
+                let locate = InSlices::new(&held, slice_len, rows.clone(), (slot, ring));
+                let far = [u32::MAX, u32::MAX - 41, 1 << 31, (1 << 31) + 60, i32::MAX as u32, i32::MAX as u32 - 42];
+                for offset in (0..300).chain(far) {
+                    let (slice, in_slice) = (offset as usize / slice_len, offset as usize % slice_len);
+                    let place = (held.contains(&slice) && rows.contains(&in_slice))
+                        .then(|| (slot + slice - held.start) % ring * rows.len() + in_slice - rows.start);
+                    let found = Some(locate.place(offset) as usize).filter(|&place| place < ring * rows.len());
+                    assert_eq!(found, place, "{offset} in {rows:?} of {held:?}, slot {slot} of {ring}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fearless_simd::Simd;
 
-use super::locate::{FlatFrom, InBlock, InRing, Locate};
+use super::locate::{FlatFrom, InBlock, InRing, InSlices, Locate};
 use super::outputs::{LANES, Lane, Outputs};
 use super::rows::{self, ROW};
 use super::second::SecondTerms;
@@ -283,6 +283,13 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
                 }
                 let [sums, ..] = sums;
                 self.outputs.add(flat, &mut lanes[0], (locate, &mut sums[..n_sums]))
+            }
+            Cut::Rows if held.len() <= InSlices::MOST => {
+                let [sums, ..] = sums;
+                let rows = stack.rows.start * stack.columns.len()..stack.rows.end * stack.columns.len();
+                let slot = first / stack.part;
+                let locate = InSlices::new(held, self.shape.slice_len(), rows, (slot, ring.1 / stack.part));
+                self.add_rows(stack, places, &mut lanes[0], (locate, &mut sums[..n_sums]))
             }
             Cut::Rows => {
                 let [sums, ..] = sums;

@@ -119,8 +119,7 @@ impl<'s, A: Sum> Terms<'s, A> {
         for (((&offset, &gradient), &channel), (place, term)) in
             offsets.iter().zip(gradients).zip(&*self.channels).zip(targets)
         {
-            let found = locate.place(offset);
-            let inside = found < n_places;
+            let (found, inside) = locate.find(offset, n_places);
             *place = if inside { found * width } else { 0 } + channel;
             *term = if inside { gradient } else { A::NOTHING };
             n_outside += u32::from(!inside);
