@@ -3,7 +3,8 @@
 //! Each says whether the processor has them for a row of that length; if not, the caller has a loop of its own.
 //!
 //! A line of 32 elements, as many as fill a cache line, is rounded in registers, on its way past the cache: what is stored
-//! somewhere else first has to be read again, and waits there behind all that was to be stored before.
+//! somewhere else first has to be read again, and waits there behind all that was to be stored before. (So it is with AVX2;
+//! where there is AVX-512, it was not tried.)
 
 use fearless_simd::Simd;
 use half::{bf16, f16};
@@ -70,13 +71,8 @@ pub(crate) fn narrow_bf16(wide: &[f32], row: &mut [bf16]) -> bool {
 #[inline(always)]
 pub(crate) fn narrow_f16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[f16; 32]> {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    {
-        if let Some(avx512) = simd.level().as_avx512() {
-            return Some(x86::f16_line_by_16(avx512, wide));
-        }
-        if let Some(avx2) = simd.level().as_avx2() {
-            return Some(x86::f16_line_by_8(avx2, wide));
-        }
+    if let Some(avx2) = simd.level().as_avx2().filter(|_| simd.level().as_avx512().is_none()) {
+        return Some(x86::f16_line_by_8(avx2, wide));
     }
     let _ = (simd, wide);
     None
@@ -86,13 +82,8 @@ pub(crate) fn narrow_f16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[f16
 #[inline(always)]
 pub(crate) fn narrow_bf16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[bf16; 32]> {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    {
-        if let Some(avx512) = simd.level().as_avx512() {
-            return Some(x86::bf16_line_by_32(avx512, wide));
-        }
-        if let Some(avx2) = simd.level().as_avx2() {
-            return Some(x86::bf16_line_by_16(avx2, wide));
-        }
+    if let Some(avx2) = simd.level().as_avx2().filter(|_| simd.level().as_avx512().is_none()) {
+        return Some(x86::bf16_line_by_16(avx2, wide));
     }
     let _ = (simd, wide);
     None
@@ -150,9 +141,10 @@ mod x86 {
 
     fearless_simd::kernel!(
         pub(super) fn f16_line_by_8(_avx2: Avx2, wide: &[f32; 32]) -> [f16; 32] {
-            let wide: [__m256; 4] = transmute!(*wide);
-            let [a, b, c, d] = wide.map(|wide| arch::_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide));
-            transmute!([arch::_mm256_set_m128i(b, a), arch::_mm256_set_m128i(d, c)])
+            let [a, b, c, d]: [__m256; 4] = transmute!(*wide);
+            let rounded = |wide: __m256| arch::_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide);
+            // Spelled out: an array's `map` is compiled for no level, and would not always be inlined.
+            transmute!([rounded(a), rounded(b), rounded(c), rounded(d)])
         }
     );
 
@@ -177,13 +169,6 @@ mod x86 {
     );
 
     fearless_simd::kernel!(
-        pub(super) fn f16_line_by_16(_avx512: Avx512, wide: &[f32; 32]) -> [f16; 32] {
-            let wide: [__m512; 2] = transmute!(*wide);
-            transmute!(wide.map(|wide| arch::_mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide)))
-        }
-    );
-
-    fearless_simd::kernel!(
         pub(super) fn narrow_bf16_by_16(avx2: Avx2, wide: &[f32], row: &mut [bf16]) {
             convert(wide, row, |wide: [f32; 16]| round_bf16_by_16(avx2, wide));
         }
@@ -191,8 +176,8 @@ mod x86 {
 
     fearless_simd::kernel!(
         pub(super) fn bf16_line_by_16(avx2: Avx2, wide: &[f32; 32]) -> [bf16; 32] {
-            let halves: [[f32; 16]; 2] = transmute!(*wide);
-            transmute!(halves.map(|wide| round_bf16_by_16(avx2, wide)))
+            let [first, second]: [[f32; 16]; 2] = transmute!(*wide);
+            transmute!([round_bf16_by_16(avx2, first), round_bf16_by_16(avx2, second)])
         }
     );
 
@@ -216,15 +201,9 @@ mod x86 {
     );
 
     fearless_simd::kernel!(
-        pub(super) fn narrow_bf16_by_32(avx512: Avx512, wide: &[f32], row: &mut [bf16]) {
-            convert(wide, row, |wide: [f32; 32]| bf16_line_by_32(avx512, &wide));
-        }
-    );
-
-    fearless_simd::kernel!(
         /// As the loop in `dtype.rs`, but for how the upper halves of two vectors come together: in one operation.
         /// (`vcvtneps2bf16` would take small numbers for zero.)
-        pub(super) fn bf16_line_by_32(_avx512: Avx512, wide: &[f32; 32]) -> [bf16; 32] {
+        pub(super) fn narrow_bf16_by_32(_avx512: Avx512, wide: &[f32], row: &mut [bf16]) {
             let upper_halves: [u16; 32] = std::array::from_fn(|i| 2 * i as u16 + 1);
             let upper_halves: __m512i = transmute!(upper_halves);
             let rounded = |wide: __m512| {
@@ -235,8 +214,10 @@ mod x86 {
                 let is_nan = arch::_mm512_cmp_ps_mask::<_CMP_UNORD_Q>(wide, wide);
                 arch::_mm512_mask_or_epi32(rounded, is_nan, bits, arch::_mm512_set1_epi32(0x0040_0000))
             };
-            let [first, second]: [__m512; 2] = transmute!(*wide);
-            transmute!(arch::_mm512_permutex2var_epi16(rounded(first), upper_halves, rounded(second)))
+            convert(wide, row, |wide: [f32; 32]| {
+                let [first, second]: [__m512; 2] = transmute!(wide);
+                transmute!(arch::_mm512_permutex2var_epi16(rounded(first), upper_halves, rounded(second)))
+            });
         }
     );
 }
