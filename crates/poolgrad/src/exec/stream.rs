@@ -138,11 +138,11 @@ pub(crate) fn round_lines<S: Simd, T: Summed>(simd: S, wide: &[T::Acc], to: &mut
     simd.vectorize(
         #[inline(always)]
         || {
-            wide.as_chunks().0.iter().zip(Line::of(to)).all(|(wide, to)| {
-                let line = T::narrow_line(simd, wide);
-                line.inspect(|line| imp::store_line(simd, line.as_bytes().try_into().expect("a line"), to))
-                    .is_some()
-            })
+            for (wide, to) in wide.as_chunks().0.iter().zip(Line::of(to)) {
+                let Some(line) = T::narrow_line(simd, wide) else { return false };
+                imp::store_line(simd, line.as_bytes().try_into().expect("a line"), to);
+            }
+            true
         },
     )
 }

@@ -3,14 +3,19 @@
 //! Each says whether the processor has them for a row of that length; if not, the caller has a loop of its own.
 //!
 //! A line of 32 elements, as many as fill a cache line, is rounded in registers, on its way past the cache: what is stored
-//! somewhere else first has to be read again, and waits there behind all that was to be stored before. (So it is with AVX2;
-//! where there is AVX-512, it was not tried.)
+//! somewhere else first has to be read again, and waits there behind all that was to be stored before. So nothing of that may
+//! be a call, which would store the line to return it.
 
 use fearless_simd::Simd;
 use half::{bf16, f16};
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::Isa;
+use {
+    super::Isa,
+    fearless_simd::prelude::*,
+    fearless_simd::{f32x16, u32x16},
+    zerocopy::{transmute, transmute_ref},
+};
 
 /// Widens a row of `f16`.
 #[inline]
@@ -71,8 +76,13 @@ pub(crate) fn narrow_bf16(wide: &[f32], row: &mut [bf16]) -> bool {
 #[inline(always)]
 pub(crate) fn narrow_f16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[f16; 32]> {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    if let Some(avx2) = simd.level().as_avx2().filter(|_| simd.level().as_avx512().is_none()) {
-        return Some(x86::f16_line_by_8(avx2, wide));
+    {
+        if let Some(avx512) = simd.level().as_avx512() {
+            return Some(x86::f16_line_by_16(avx512, wide));
+        }
+        if let Some(avx2) = simd.level().as_avx2() {
+            return Some(x86::f16_line_by_8(avx2, wide));
+        }
     }
     let _ = (simd, wide);
     None
@@ -82,11 +92,24 @@ pub(crate) fn narrow_f16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[f16
 #[inline(always)]
 pub(crate) fn narrow_bf16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[bf16; 32]> {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    if let Some(avx2) = simd.level().as_avx2().filter(|_| simd.level().as_avx512().is_none()) {
-        return Some(x86::bf16_line_by_16(avx2, wide));
+    if simd.level().as_avx2().is_some() {
+        let [first, second]: &[[f32; 16]; 2] = transmute_ref!(wide);
+        let halves = (upper_halves(simd, first), upper_halves(simd, second));
+        let line: [u16; 32] = simd.relaxed_narrow_u32x16(halves.0, halves.1).into();
+        return Some(transmute!(line));
     }
     let _ = (simd, wide);
     None
+}
+
+/// Rounds to `bf16`, as the loop in `dtype.rs` does, by operations so small that each is inlined.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[inline(always)]
+fn upper_halves<S: Simd>(simd: S, wide: &[f32; 16]) -> u32x16<S> {
+    let wide = f32x16::simd_from(simd, *wide);
+    let bits: u32x16<S> = wide.bitcast();
+    let rounded = bits + 0x7fff + ((bits >> 16) & 1);
+    wide.is_nan().select(bits | 0x0040_0000, rounded) >> 16
 }
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -169,15 +192,16 @@ mod x86 {
     );
 
     fearless_simd::kernel!(
-        pub(super) fn narrow_bf16_by_16(avx2: Avx2, wide: &[f32], row: &mut [bf16]) {
-            convert(wide, row, |wide: [f32; 16]| round_bf16_by_16(avx2, wide));
+        pub(super) fn f16_line_by_16(_avx512: Avx512, wide: &[f32; 32]) -> [f16; 32] {
+            let [first, second]: [__m512; 2] = transmute!(*wide);
+            let rounded = |wide: __m512| arch::_mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide);
+            transmute!([rounded(first), rounded(second)])
         }
     );
 
     fearless_simd::kernel!(
-        pub(super) fn bf16_line_by_16(avx2: Avx2, wide: &[f32; 32]) -> [bf16; 32] {
-            let [first, second]: [[f32; 16]; 2] = transmute!(*wide);
-            transmute!([round_bf16_by_16(avx2, first), round_bf16_by_16(avx2, second)])
+        pub(super) fn narrow_bf16_by_16(avx2: Avx2, wide: &[f32], row: &mut [bf16]) {
+            convert(wide, row, |wide: [f32; 16]| round_bf16_by_16(avx2, wide));
         }
     );
 
