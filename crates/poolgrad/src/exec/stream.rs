@@ -254,6 +254,17 @@ pub(crate) fn claim_behind<T>(row: &[T]) {
     claim_lines(row.as_ptr().wrapping_byte_add(CLAIMED_AHEAD), row.len());
 }
 
+/// The same where nothing else is written in between, if the processor does not ask for these lines by itself.
+///
+/// On a Zen 4, outputs that stay in the last-level cache are cleared and filled in 0.6 to 1.0 of the time without it; two rows of
+/// windows in turns take 1.3 times as long, so there `claim_behind` stays. Other processors of its make were not tried.
+#[inline(always)]
+pub(crate) fn claim_next<T>(row: &[T]) {
+    if imp::claims_in_order() {
+        claim_behind(row);
+    }
+}
+
 /// Asks for the lines of `n` elements from `origin` on, which will be written soon.
 #[inline(always)]
 pub(crate) fn claim_lines<T>(origin: *const T, n: usize) {
@@ -296,8 +307,20 @@ mod imp {
 
     /// Whether this is one of AMD's processors that have no AVX-512: up to Zen 3.
     pub(super) fn is_older_amd() -> bool {
-        static IS_OLDER: OnceLock<bool> = OnceLock::new();
-        *IS_OLDER.get_or_init(|| vendor() == *b"AuthenticAMD" && !std::arch::is_x86_feature_detected!("avx512f"))
+        is_amd() && !std::arch::is_x86_feature_detected!("avx512f")
+    }
+
+    /// Whether to ask for lines that are written one after the other.
+    #[inline(always)]
+    pub(super) fn claims_in_order() -> bool {
+        !is_amd()
+    }
+
+    /// Whether this is one of AMD's processors.
+    #[inline]
+    fn is_amd() -> bool {
+        static IS_AMD: OnceLock<bool> = OnceLock::new();
+        *IS_AMD.get_or_init(|| vendor() == *b"AuthenticAMD")
     }
 
     /// The name that the processor's maker gave itself.
@@ -365,6 +388,10 @@ mod imp {
     }
 
     pub(super) fn is_older_amd() -> bool {
+        false
+    }
+
+    pub(super) fn claims_in_order() -> bool {
         false
     }
 

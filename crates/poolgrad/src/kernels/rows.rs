@@ -7,7 +7,7 @@ use std::hint::black_box;
 use fearless_simd::Simd;
 
 use crate::dtype::{Accumulator, Element, Sum, Summed};
-use crate::exec::stream::claim_behind;
+use crate::exec::stream::claim_next;
 use crate::exec::{Scratch, booked};
 use crate::tensor::raw::{OutTile, Row};
 
@@ -40,10 +40,10 @@ pub(crate) fn clear_output<A: Sum>(row: &mut [A]) {
     let zeros = [black_box(A::ZERO); CLEARED];
     let (parts, rest) = row.as_chunks_mut();
     for part in parts {
-        claim_behind(part);
+        claim_next(part);
         *part = zeros;
     }
-    claim_behind(rest);
+    claim_next(rest);
     clear(rest);
 }
 

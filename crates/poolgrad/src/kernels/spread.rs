@@ -28,7 +28,7 @@ use super::rows::{self, ROW};
 use super::stretches::{Stretches, copy_over, multiply};
 use super::widen::{OutputRows, Widen, most_pitch};
 use crate::dtype::{Accumulator, Element, Float, Sum};
-use crate::exec::stream::claim_behind;
+use crate::exec::stream::claim_next;
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::partition::{Partition, Wanted, even};
@@ -301,7 +301,7 @@ impl<T: Float> Spread<'_, T> {
             for (group, values) in groups.zip(rounded.chunks_exact(width)) {
                 if let Some(memory) = tile.first.memory(group..group + 1, range.flat.clone()) {
                     for part in memory.chunks_mut(places * width) {
-                        claim_behind(part);
+                        claim_next(part);
                         repeat(values, part, true);
                     }
                     continue;
@@ -399,7 +399,7 @@ impl Block<'_> {
             if rounded.are_wide {
                 for row in rows.places {
                     if in_output {
-                        claim_behind(&slab[row * len..(row + 1) * len]);
+                        claim_next(&slab[row * len..(row + 1) * len]);
                     }
                     copy_over(cells, &mut slab[row * len..], len);
                 }

@@ -3,7 +3,7 @@
 use super::spread_planes::SpreadShape;
 use super::stretches::{Stretches, copy_over, multiply};
 use crate::dtype::{Accumulator, Element};
-use crate::exec::stream::claim_behind;
+use crate::exec::stream::claim_next;
 use crate::exec::{Scratch, booked};
 use crate::geometry::{AxisWindows, Geometry};
 
@@ -187,7 +187,7 @@ impl<'s, A: Accumulator> Tables<'s, A> {
         }
         let is_short = row * size_of::<T>() <= 32;
         if in_output && (is_short || n_cells == n_rows) {
-            claim_behind(&slab[..n_rows * row]);
+            claim_next(&slab[..n_rows * row]);
         }
         match (size_of::<T>(), row * size_of::<T>()) {
             _ if n_cells == n_rows => copy_over(cells, slab, n_rows * row),
@@ -200,7 +200,7 @@ impl<'s, A: Accumulator> Tables<'s, A> {
                 for (number, &cell) in self.rows.iter().enumerate() {
                     let slab = &mut slab[number * row..];
                     if in_output {
-                        claim_behind(&slab[..row]);
+                        claim_next(&slab[..row]);
                     }
                     copy_over(&cells[cell as usize..], slab, row);
                 }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::dtype::Element;
-use crate::exec::stream::claim_behind;
+use crate::exec::stream::claim_next;
 use crate::exec::{Scratch, booked};
 use crate::geometry::AxisWindows;
 
@@ -233,7 +233,7 @@ pub(super) fn multiply<T: Element>(row: &mut [T], len: usize, in_output: bool) {
     while done < row.len() {
         let more = done.min(row.len() - done).min((CLOSE / len).max(1) * len);
         if in_output {
-            claim_behind(&row[done..done + more]);
+            claim_next(&row[done..done + more]);
         }
         row.copy_within(..more, done);
         done += more;

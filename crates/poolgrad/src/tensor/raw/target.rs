@@ -7,7 +7,7 @@ use fearless_simd::Simd;
 
 use super::claims::Claims;
 use crate::dtype::{Element, Summed};
-use crate::exec::stream::{LINE_ELEMENTS, Pending, claim_behind, claim_lines, round_lines, whole_lines};
+use crate::exec::stream::{LINE_ELEMENTS, Pending, claim_lines, claim_next, round_lines, whole_lines};
 use crate::tensor::lift::Lifted;
 use crate::tensor::partition::{Partition, TileRange};
 use crate::tensor::view::TensorViewMut;
@@ -185,7 +185,7 @@ impl<'t, T: Element> OutTile<'t, T> {
             // SAFETY: the caller vouches for as many elements as `values` has.
             let row = unsafe { std::slice::from_raw_parts_mut(origin, values.len()) };
             for (row, values) in row.chunks_mut(AT_ONCE).zip(values.chunks(AT_ONCE)) {
-                claim_behind(row);
+                claim_next(row);
                 row.copy_from_slice(values);
             }
         }
