@@ -22,6 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # The runs of a problem are spread over rounds in which each side has its turn, so that a busy machine disturbs all.
 ROUNDS = 5
 SECONDS_PER_ROUND = 0.06
+# Threads of PyTorch wait awake for a while after each call. Until they sleep, and the system has noticed, one of ours may share
+# a processor with one of them while another is idle: that took up to 20 ms.
+PAUSE_SECONDS = 0.03
 # Shorter calls are made several times in a row.
 SAMPLE_SECONDS = 50e-6
 # The least size of a grad_input that counts for the means.
@@ -338,8 +341,8 @@ def measure(sides, quick):
     samples = {name: [] for name in sides}
     for _ in range(2 if quick else ROUNDS):
         for name, side in sides.items():
-            # The side before has left its own data in the cache, and maybe threads that spin: the first call does
-            # not count.
+            time.sleep(PAUSE_SECONDS)
+            # The side before has left its own data in the cache: the first call does not count.
             n_calls = max(1, math.ceil(SAMPLE_SECONDS / max(timed(side, 1), 1e-9)))
             start, n_samples = time.perf_counter(), 0
             while n_samples < 3 or (not quick and time.perf_counter() - start < SECONDS_PER_ROUND):
