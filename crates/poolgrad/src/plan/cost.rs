@@ -39,17 +39,27 @@ pub(super) fn is_read_from_memory(checked: &Checked) -> bool {
 /// gradients of maxima with 21 to 28 MiB take 0.4 to 0.9 of the time if they are streamed: most of their lines are added to, or
 /// are zero, and not only filled. Those of averages gain less there, and lose as much where all of the cache is at hand.
 ///
-/// Where sums are rounded into an output, nothing of it needs to be near before: of windows of stride 1, whose outputs are several
-/// times as many bytes as the gradient, that pushes out most of what was written; on a Zen 4, gradients of 13 to 17 MB take 0.88
-/// to 0.94 of the time if they are streamed.
+/// Where all sums are rounded into an output (`rounds_all`), nothing of it needs to be near before: on a Zen 4 with as large a
+/// cache, gradients of 13 to 18 MB take 0.74 to 1.07 of the time if they are streamed, and in busy hours 0.65 to 0.8. Those of
+/// windows of stride 1, whose outputs are several times as many bytes and push out what was written, do so from smaller sizes on.
 ///
 /// If the sums of a gradient are formed `in_output`, streaming costs a copy, but no line is fetched to be cleared: it pays where
 /// much is read, and not for groups of channels, whose sums are held in smaller pieces.
-pub(super) fn leaves_the_cache(direction: Direction, checked: &Checked, (in_output, width): (bool, usize)) -> bool {
+pub(super) fn leaves_the_cache(
+    direction: Direction,
+    checked: &Checked,
+    (in_output, rounds_all, width): (bool, bool, usize),
+) -> bool {
     let (input, all) = traffic(checked);
     let cache = last_level_cache_bytes();
     let is_held_in_pieces = in_output && width > 1 && is_read_from_memory(checked);
-    let stays = if checked.has_indices && !is_held_in_pieces { cache / 8 * 5 } else { cache };
+    let stays = if !checked.has_indices || is_held_in_pieces {
+        cache
+    } else if rounds_all {
+        cache / 8 * 3
+    } else {
+        cache / 8 * 5
+    };
     match direction {
         Direction::Gradient if input > stays => true,
         Direction::Gradient if all <= cache => false,

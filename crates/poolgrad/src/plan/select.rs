@@ -390,7 +390,8 @@ impl Limits {
         let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();
         let expands_anyway = expand.is_some_and(|shape| shape.pays(summing == Summing::Once, false));
         let in_output = own_type && !expands_anyway;
-        let leaves = || leaves_the_cache(spec.direction, checked, (in_output, width));
+        let rounds_all = !own_type && summing == Summing::All;
+        let leaves = || leaves_the_cache(spec.direction, checked, (in_output, rounds_all, width));
         let streaming = options.streaming.unwrap_or_else(|| streaming_pays(n_workers) && leaves());
         // Who asks for it gets it anyway.
         let written = if own_type { Written::AsIs } else { Written::Rounded };
