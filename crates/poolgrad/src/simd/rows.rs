@@ -59,14 +59,14 @@ pub(crate) fn narrow_f16(wide: &[f32], row: &mut [f16]) -> bool {
 #[inline]
 pub(crate) fn narrow_bf16(wide: &[f32], row: &mut [bf16]) -> bool {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    if let Some(avx512) = Isa::best().level().as_avx512().filter(|_| row.len() >= 32) {
-        x86::narrow_bf16_by_32(avx512, wide, row);
-        return true;
-    }
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    if let Some(avx2) = Isa::best().level().as_avx2().filter(|_| row.len() >= 16) {
-        x86::narrow_bf16_by_16(avx2, wide, row);
-        return true;
+    {
+        let best = Isa::best().level();
+        if best.as_avx2().is_some() && row.len() >= 32 {
+            fearless_simd::dispatch!(best, simd => {
+                x86::convert(wide, row, #[inline(always)] |wide| round_bf16_line(simd, &wide));
+            });
+            return true;
+        }
     }
     let _ = (wide, row);
     false
@@ -93,16 +93,24 @@ pub(crate) fn narrow_f16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[f16
 pub(crate) fn narrow_bf16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[bf16; 32]> {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     if simd.level().as_avx2().is_some() {
-        let [first, second]: &[[f32; 16]; 2] = transmute_ref!(wide);
-        let halves = (upper_halves(simd, first), upper_halves(simd, second));
-        let line: [u16; 32] = simd.relaxed_narrow_u32x16(halves.0, halves.1).into();
-        return Some(transmute!(line));
+        return Some(round_bf16_line(simd, wide));
     }
     let _ = (simd, wide);
     None
 }
 
-/// Rounds to `bf16`, as the loop in `dtype.rs` does, by operations so small that each is inlined.
+/// Rounds a line to `bf16` as the loop in `dtype.rs` does, by operations so small that each is inlined.
+/// (`vcvtneps2bf16` would take small numbers for zero.)
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[inline(always)]
+fn round_bf16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> [bf16; 32] {
+    let [first, second]: &[[f32; 16]; 2] = transmute_ref!(wide);
+    let halves = (upper_halves(simd, first), upper_halves(simd, second));
+    let line: [u16; 32] = simd.relaxed_narrow_u32x16(halves.0, halves.1).into();
+    transmute!(line)
+}
+
+/// The upper halves of numbers, rounded.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 #[inline(always)]
 fn upper_halves<S: Simd>(simd: S, wide: &[f32; 16]) -> u32x16<S> {
@@ -119,13 +127,13 @@ mod x86 {
     #[cfg(target_arch = "x86_64")]
     use core::arch::x86_64 as arch;
 
-    use arch::{__m128i, __m256, __m256i, __m512, __m512i, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT};
-    use half::{bf16, f16};
+    use arch::{__m128i, __m256, __m256i, __m512, _MM_FROUND_TO_NEAREST_INT};
+    use half::f16;
     use zerocopy::transmute;
 
     /// Converts `N` elements at a time, the last of which may overlap those before them. Fewer are padded.
     #[inline(always)]
-    fn convert<T: Copy + Default, U: Copy, const N: usize>(
+    pub(super) fn convert<T: Copy + Default, U: Copy, const N: usize>(
         from: &[T],
         to: &mut [U],
         some: impl Fn([T; N]) -> [U; N],
@@ -196,52 +204,6 @@ mod x86 {
             let [first, second]: [__m512; 2] = transmute!(*wide);
             let rounded = |wide: __m512| arch::_mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide);
             transmute!([rounded(first), rounded(second)])
-        }
-    );
-
-    fearless_simd::kernel!(
-        pub(super) fn narrow_bf16_by_16(avx2: Avx2, wide: &[f32], row: &mut [bf16]) {
-            convert(wide, row, |wide: [f32; 16]| round_bf16_by_16(avx2, wide));
-        }
-    );
-
-    fearless_simd::kernel!(
-        /// As the loop in `dtype.rs`, but for how the upper halves of two vectors come together: in two operations.
-        fn round_bf16_by_16(_avx2: Avx2, wide: [f32; 16]) -> [bf16; 16] {
-            let rounded = |wide: __m256| {
-                let bits = arch::_mm256_castps_si256(wide);
-                let odd = arch::_mm256_and_si256(arch::_mm256_srli_epi32::<16>(bits), arch::_mm256_set1_epi32(1));
-                let rounded = arch::_mm256_add_epi32(bits, arch::_mm256_set1_epi32(0x7fff));
-                let rounded = arch::_mm256_add_epi32(rounded, odd);
-                let quiet = arch::_mm256_or_si256(bits, arch::_mm256_set1_epi32(0x0040_0000));
-                let is_nan = arch::_mm256_castps_si256(arch::_mm256_cmp_ps::<_CMP_UNORD_Q>(wide, wide));
-                arch::_mm256_srli_epi32::<16>(arch::_mm256_blendv_epi8(rounded, quiet, is_nan))
-            };
-            let [first, second]: [__m256; 2] = transmute!(wide);
-            // Each half of the register has its half of both vectors.
-            let packed = arch::_mm256_packus_epi32(rounded(first), rounded(second));
-            transmute!(arch::_mm256_permute4x64_epi64::<0b11_01_10_00>(packed))
-        }
-    );
-
-    fearless_simd::kernel!(
-        /// As the loop in `dtype.rs`, but for how the upper halves of two vectors come together: in one operation.
-        /// (`vcvtneps2bf16` would take small numbers for zero.)
-        pub(super) fn narrow_bf16_by_32(_avx512: Avx512, wide: &[f32], row: &mut [bf16]) {
-            let upper_halves: [u16; 32] = std::array::from_fn(|i| 2 * i as u16 + 1);
-            let upper_halves: __m512i = transmute!(upper_halves);
-            let rounded = |wide: __m512| {
-                let bits = arch::_mm512_castps_si512(wide);
-                let odd = arch::_mm512_and_si512(arch::_mm512_srli_epi32::<16>(bits), arch::_mm512_set1_epi32(1));
-                let rounded = arch::_mm512_add_epi32(bits, arch::_mm512_set1_epi32(0x7fff));
-                let rounded = arch::_mm512_add_epi32(rounded, odd);
-                let is_nan = arch::_mm512_cmp_ps_mask::<_CMP_UNORD_Q>(wide, wide);
-                arch::_mm512_mask_or_epi32(rounded, is_nan, bits, arch::_mm512_set1_epi32(0x0040_0000))
-            };
-            convert(wide, row, |wide: [f32; 32]| {
-                let [first, second]: [__m512; 2] = transmute!(wide);
-                transmute!(arch::_mm512_permutex2var_epi16(rounded(first), upper_halves, rounded(second)))
-            });
         }
     );
 }
