@@ -122,6 +122,7 @@ def measure(sides, layer, allocate, quick, typical):
     samples = {name: [] for name in sides}
     for _ in range(2 if quick else peers.ROUNDS):
         for name, side in sides.items():
+            time.sleep(peers.PAUSE_SECONDS)
             if name == "enabled":
                 layer.enable()
             for _ in range(ALLOCATING_CALLS_FIRST if allocate else 0):

@@ -28,8 +28,12 @@ fn traffic(checked: &Checked) -> (usize, usize) {
 
 /// Whether what a gradient is made from is too much to be in the last-level cache when the call begins, beside what it writes.
 pub(super) fn is_read_from_memory(checked: &Checked) -> bool {
-    let (input, all) = traffic(checked);
-    all - input > last_level_cache_bytes() / 2
+    is_too_much(traffic(checked), last_level_cache_bytes())
+}
+
+/// [`is_read_from_memory`] by the bytes of the gradient, of all tensors and of the cache.
+fn is_too_much((input, all): (usize, usize), cache: usize) -> bool {
+    all - input > cache / 2
 }
 
 /// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, or is
@@ -39,32 +43,73 @@ pub(super) fn is_read_from_memory(checked: &Checked) -> bool {
 /// gradients of maxima with 21 to 28 MiB take 0.4 to 0.9 of the time if they are streamed: most of their lines are added to, or
 /// are zero, and not only filled. Those of averages gain less there, and lose as much where all of the cache is at hand.
 ///
-/// Where all sums are rounded into an output (`rounds_all`), nothing of it needs to be near before: on a Zen 4 with as large a
+/// Where all sums of a maximum are rounded into an output, nothing of it needs to be near before: on a Zen 4 with as large a
 /// cache, gradients of 13 to 18 MB take 0.74 to 1.07 of the time if they are streamed, and in busy hours 0.65 to 0.8. Those of
 /// windows of stride 1, whose outputs are several times as many bytes and push out what was written, do so from smaller sizes on.
 ///
-/// If the sums of a gradient are formed `in_output`, streaming costs a copy, but no line is fetched to be cleared: it pays where
+/// If the sums of a gradient are formed in the output, streaming costs a copy, but no line is fetched to be cleared: it pays where
 /// much is read, and not for groups of channels, whose sums are held in smaller pieces.
-pub(super) fn leaves_the_cache(
-    direction: Direction,
-    checked: &Checked,
-    (in_output, rounds_all, width): (bool, bool, usize),
-) -> bool {
-    let (input, all) = traffic(checked);
-    let cache = last_level_cache_bytes();
-    let is_held_in_pieces = in_output && width > 1 && is_read_from_memory(checked);
-    let stays = if !checked.has_indices || is_held_in_pieces {
-        cache
-    } else if rounds_all {
+pub(super) fn leaves_the_cache(direction: Direction, checked: &Checked, sums: Sums) -> bool {
+    leaves(direction, traffic(checked), sums, last_level_cache_bytes())
+}
+
+/// How the sums of a gradient are formed.
+#[derive(Clone, Copy)]
+pub(super) struct Sums {
+    /// Whether they are those of a maximum, whose outputs have indices.
+    pub(super) of_maxima: bool,
+    /// Whether they are formed in the output.
+    pub(super) in_output: bool,
+    /// Whether all of them are rounded.
+    pub(super) are_rounded: bool,
+    /// The channels that are worked on together.
+    pub(super) width: usize,
+}
+
+/// [`leaves_the_cache`] by the bytes of the input or its gradient, of all tensors and of the cache.
+fn leaves(direction: Direction, (input, all): (usize, usize), sums: Sums, cache: usize) -> bool {
+    let is_read_from_memory = is_too_much((input, all), cache);
+    let are_in_pieces = sums.in_output && sums.width > 1 && is_read_from_memory;
+    let rounds_maxima = sums.of_maxima && sums.are_rounded;
+    let stays = if rounds_maxima {
         cache / 8 * 3
-    } else {
+    } else if sums.of_maxima && !are_in_pieces {
         cache / 8 * 5
+    } else {
+        cache
     };
     match direction {
         Direction::Gradient if input > stays => true,
         Direction::Gradient if all <= cache => false,
-        Direction::Gradient if in_output => width == 1 && is_read_from_memory(checked),
-        Direction::Gradient => input >= cache / 4 * 3 || all >= cache / 2 * 3,
+        Direction::Gradient if sums.in_output => sums.width == 1 && is_read_from_memory,
+        Direction::Gradient => input >= cache / 4 * 3 || (rounds_maxima && all >= cache / 2 * 3),
         Direction::Forward => all >= cache.saturating_mul(2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gradients_are_streamed_from_the_sizes_that_leave_the_cache() {
+        let rounded = Sums { of_maxima: true, in_output: false, are_rounded: true, width: 1 };
+        let once = Sums { in_output: true, are_rounded: false, ..rounded };
+        let average = Sums { of_maxima: false, ..rounded };
+        let cases = [
+            ("rounded maxima", rounded, (12, 16), (13, 17)),
+            ("rounded maxima that are pushed out", rounded, (11, 47), (11, 48)),
+            ("maxima in the output", once, (20, 24), (21, 25)),
+            ("maxima in the output that are pushed out", once, (16, 32), (16, 33)),
+            ("channels in the output that are pushed out", Sums { width: 32, ..once }, (32, 64), (33, 65)),
+            ("rounded averages", average, (32, 32), (33, 33)),
+            ("rounded averages that are pushed out", average, (23, 60), (24, 60)),
+        ];
+        for (name, sums, stays, leaves_it) in cases {
+            let leaves = |(input, all): (usize, usize)| {
+                leaves(Direction::Gradient, (input << 20, all << 20), sums, 32 << 20)
+            };
+            assert!(!leaves(stays) && leaves(leaves_it), "{name}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Which kernel runs: an ordered list for each family. The first that accepts wins, and the last accepts everything.
 
 use super::check::Checked;
-use super::cost::{is_read_from_memory, leaves_the_cache, work};
+use super::cost::{Sums, is_read_from_memory, leaves_the_cache, work};
 use super::options::{BadIndices, PlanOptions};
 use super::side_by_side::{SIDE_BY_SIDE, are_small};
 use crate::dtype::{DType, Float, Index};
@@ -390,8 +390,13 @@ impl Limits {
         let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();
         let expands_anyway = expand.is_some_and(|shape| shape.pays(summing == Summing::Once, false));
         let in_output = own_type && !expands_anyway;
-        let rounds_all = !own_type && summing == Summing::All;
-        let leaves = || leaves_the_cache(spec.direction, checked, (in_output, rounds_all, width));
+        let sums = Sums {
+            of_maxima: checked.has_indices,
+            in_output,
+            are_rounded: !own_type && summing == Summing::All,
+            width,
+        };
+        let leaves = || leaves_the_cache(spec.direction, checked, sums);
         let streaming = options.streaming.unwrap_or_else(|| streaming_pays(n_workers) && leaves());
         // Who asks for it gets it anyway.
         let written = if own_type { Written::AsIs } else { Written::Rounded };
