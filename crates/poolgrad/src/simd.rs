@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use fearless_simd::Level;
+use fearless_simd::{Level, Simd};
 
 pub(crate) use rows::{narrow_bf16, narrow_bf16_line, narrow_f16, narrow_f16_line, widen_f16};
 
@@ -83,6 +83,12 @@ impl Isa {
     pub(crate) fn level(self) -> Level {
         self.0
     }
+}
+
+/// Whether the level permutes the bytes of a vector by instructions made for it.
+#[inline(always)]
+pub(crate) fn permutes<S: Simd>(simd: S) -> bool {
+    !matches!(Isa(simd.level()).name(), "sse2" | "portable")
 }
 
 impl PartialEq for Isa {

@@ -15,6 +15,7 @@ mod locate;
 mod mean;
 mod outputs;
 mod planes;
+mod repeats;
 mod rows;
 mod second;
 mod spread;

@@ -13,7 +13,7 @@
 //!
 //! Places that lie in the same windows have the same gradients. So each axis is taken in *stretches* of such places, and
 //! a row is formed, and rounded, once for each meeting of a stretch along D and one along H, and copied to all their
-//! rows. In groups of channels it has one place for each stretch along W, which is repeated first. Short rows are put
+//! rows. It has one place for each stretch along W, which is repeated last (see [`repeats`](super::repeats)). Short rows are put
 //! together in the cache to a *slab*, the part of one depth that a tile has, and slabs of small planes to longer pieces;
 //! they are formed in the output itself where it can hold them and is not to be streamed. Where each plane has a single
 //! output, all of its elements are the same.
@@ -24,6 +24,7 @@ use std::ops::Range;
 
 use fearless_simd::Simd;
 
+use super::repeats::{Repeats, SLACK};
 use super::rows::{self, ROW};
 use super::stretches::{Stretches, copy_over, multiply};
 use super::widen::{OutputRows, Widen, most_pitch};
@@ -41,8 +42,8 @@ const GATHERED: usize = 4096;
 /// The most elements of a slab where a tile need not be whole depths.
 const SLAB: usize = 16 << 10;
 
-/// The bytes of a row that is long enough to be written out alone.
-const LONG: usize = 4 << 10;
+/// The elements of a row that is long enough to be written out alone.
+const LONG: usize = 1 << 10;
 
 /// The most elements of a row that is not cut.
 const LONGEST: usize = 8 << 10;
@@ -66,11 +67,11 @@ struct Lens {
 }
 
 impl Lens {
-    fn new<T: Element>(axes: &[AxisWindows; 3], cut: &Partition, width: usize) -> Self {
+    fn new(axes: &[AxisWindows; 3], cut: &Partition, width: usize) -> Self {
         let [d, h, w] = cut.block();
-        let cells = Stretches::most(&axes[1], h) * most_pitch(&axes[2], w, width);
+        let cells = Stretches::most(&axes[1], h) * most_pitch(&axes[2], w, width) + SLACK;
         let (row, slab) = (w * width, h * w * width);
-        let by_rows = w < axes[2].input() || row * size_of::<T>() >= LONG;
+        let by_rows = w < axes[2].input() || row >= LONG;
         let is_depth = h == axes[1].input();
         let n_slabs = if is_depth { (GATHERED / slab).clamp(1, d) } else { 1 };
         Self { cells, pieces: if by_rows { row } else { n_slabs * slab }, by_rows }
@@ -97,7 +98,13 @@ pub(crate) fn cut_for_spread(geometry: &Geometry, n_groups: usize, width: usize,
     // A row of single channels has a table, if it is not of too many outputs.
     let columns = if width == 1 { LONGEST.min((ROW - 2) * window(2)) } else { LONGEST / width };
     let w = part(2, columns.min(most));
-    let h = part(1, (SLAB / (w * width)).max(window(1)).min(most / w));
+    // Short rows are put together, of long ones only the cells are held.
+    let rows = if w * width < LONG {
+        SLAB / (w * width)
+    } else {
+        SLAB / most_pitch(&geometry.axes[2], w, width) / 2 * window(1)
+    };
+    let h = part(1, rows.max(window(1)).min(most / w));
     let d = part(0, (most / (w * h)).min(SLAB));
     // What is the same for blocks of all groups is made once for a tile.
     let groups = (most / (w * h * d)).max(1);
@@ -114,29 +121,32 @@ impl<'a, T: Float> Spread<'a, T> {
     pub(crate) fn bytes(geometry: &Geometry, (cut, width): (&Partition, usize)) -> usize {
         let axes = &geometry.axes;
         let block = cut.block();
-        let lens = Lens::new::<T>(axes, cut, width);
+        let lens = Lens::new(axes, cut, width);
         let even = booked::<T::Acc>(ROW) + 3 * booked::<T>(ROW);
         let stretches: usize = axes.iter().zip(block).map(|(axis, len)| Stretches::bytes(axis, len)).sum();
         let rounded = booked::<T>(lens.cells) + booked::<T>(lens.pieces);
-        even.max(stretches + booked::<T::Acc>(lens.cells) + rounded + Widen::<T>::bytes(&axes[2], block[2], width))
+        let repeats = if width == 1 { Repeats::bytes::<T>(block[2]) } else { 0 };
+        let widen = Widen::<T>::bytes(&axes[2], block[2], width);
+        even.max(stretches + repeats + booked::<T::Acc>(lens.cells) + rounded + widen)
     }
 }
 
 impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
     #[inline(always)]
-    fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
+    fn fill<S: Simd>(&self, simd: S, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
         if self.geometry.output_len() == 1 {
             return self.fill_evenly(tile, scratch);
         }
         let range = tile.range();
-        let lens = Lens::new::<T>(&self.geometry.axes, &self.cut, self.width);
+        let lens = Lens::new(&self.geometry.axes, &self.cut, self.width);
         let [axis_d, axis_h, axis_w] = &self.geometry.axes;
         let [d, h, w] = range.block.clone();
-        let block = Block {
-            d: Stretches::new(axis_d, d, &mut scratch),
-            h: Stretches::new(axis_h, h, &mut scratch),
-            w: Stretches::new(axis_w, w, &mut scratch),
-        };
+        // One after the other: an array's `map` is compiled for no level.
+        let d = Stretches::new(axis_d, d, &mut scratch);
+        let h = Stretches::new(axis_h, h, &mut scratch);
+        let w = Stretches::new(axis_w, w, &mut scratch);
+        let repeats = (self.width == 1 && !w.are_places()).then(|| Repeats::new::<S, T>(simd, &w, &mut scratch));
+        let block = Block { simd, d, h, w, repeats };
         let mut cells = Cells {
             sums: scratch.row(lens.cells),
             rounded: scratch.row(lens.cells),
@@ -195,10 +205,10 @@ struct Slabs<'s, T> {
 impl<T: Float> Spread<'_, T> {
     /// Fills depths of a block where they lie.
     #[inline(always)]
-    fn fill_memory(
+    fn fill_memory<S: Simd>(
         &self,
         (group, depths): (usize, Range<usize>),
-        (block, rounded): (&Block<'_>, Rounded<'_, T>),
+        (block, rounded): (&Block<'_, S>, Rounded<'_, T>),
         memory: &mut [T],
     ) {
         let width = self.grad_output.width_of(group);
@@ -210,10 +220,10 @@ impl<T: Float> Spread<'_, T> {
 
     /// Writes depths of a block whose rows are long, each row alone.
     #[inline(always)]
-    fn write_rows(
+    fn write_rows<S: Simd>(
         &self,
         (group, depths): (usize, Range<usize>),
-        (block, rounded): (&Block<'_>, Rounded<'_, T>),
+        (block, rounded): (&Block<'_, S>, Rounded<'_, T>),
         row: &mut [T],
         out: &mut OutTile<'_, T>,
     ) {
@@ -221,10 +231,10 @@ impl<T: Float> Spread<'_, T> {
         let row = &mut row[..block.w.n_places * width];
         for (number, rows) in block.h.iter().enumerate() {
             let cells = &rounded.elements[number * rounded.pitch..];
-            let row = if rounded.are_wide {
+            let row = if block.w.are_places() {
                 &cells[..row.len()]
             } else {
-                block.w.repeat(cells, width, row, false);
+                block.repeat(cells, width, row);
                 &*row
             };
             for d in depths.clone() {
@@ -237,10 +247,10 @@ impl<T: Float> Spread<'_, T> {
 
     /// Writes depths of a block whose rows are short: slab by slab, or several small ones together.
     #[inline(always)]
-    fn write_slabs(
+    fn write_slabs<S: Simd>(
         &self,
         (group, depths): (usize, Range<usize>),
-        (block, rounded): (&Block<'_>, Rounded<'_, T>),
+        (block, rounded): (&Block<'_, S>, Rounded<'_, T>),
         slabs: &mut Slabs<'_, T>,
         out: &mut OutTile<'_, T>,
     ) {
@@ -265,7 +275,13 @@ impl<T: Float> Spread<'_, T> {
 
     /// Writes the slabs that are gathered.
     #[inline(always)]
-    fn flush(&self, group: usize, block: &Block<'_>, slabs: &mut Slabs<'_, T>, out: &mut OutTile<'_, T>) {
+    fn flush<S: Simd>(
+        &self,
+        group: usize,
+        block: &Block<'_, S>,
+        slabs: &mut Slabs<'_, T>,
+        out: &mut OutTile<'_, T>,
+    ) {
         let len = slabs.n_gathered * block.slab_len(self.grad_output.width_of(group));
         if len > 0 {
             out.write(group, self.flat(block, slabs.first, 0), &slabs.pieces[..len]);
@@ -275,7 +291,7 @@ impl<T: Float> Spread<'_, T> {
 
     /// The flat offset of the first element of row `h` of depth `d` of a block.
     #[inline(always)]
-    fn flat(&self, block: &Block<'_>, d: usize, h: usize) -> usize {
+    fn flat<S: Simd>(&self, block: &Block<'_, S>, d: usize, h: usize) -> usize {
         let [_, n_h, n_w] = self.geometry.input();
         ((block.d.first_place + d) * n_h + block.h.first_place + h) * n_w + block.w.first_place
     }
@@ -317,16 +333,16 @@ impl<T: Float> Spread<'_, T> {
 
     /// The different rows of the depths that lie in the windows `outputs` along D.
     #[inline(always)]
-    fn cells_of<'c>(
+    fn cells_of<'c, S: Simd>(
         &self,
         group: usize,
         outputs: Range<usize>,
-        block: &Block<'_>,
+        block: &Block<'_, S>,
         cells: &'c mut Cells<'_, T>,
     ) -> Rounded<'c, T> {
         let Cells { sums, rounded, widen } = cells;
         let pitch = widen.pitch(&block.w, self.grad_output.width_of(group));
-        let sums = &mut sums[..block.h.len() * pitch];
+        let sums = &mut sums[..block.h.len() * pitch + SLACK];
         // A wide row has no negative zero, so that it is the sum of +0.0 and itself.
         let are_sums = outputs.len() == 1 && self.geometry.axes[1].are_disjoint() && widen.are_all();
         let of = |od: usize, oh: Range<usize>| OutputRows { group, od, oh };
@@ -356,11 +372,11 @@ impl<T: Float> Spread<'_, T> {
         let made = of(outputs.start, block.h.outputs.clone());
         let sums = if are_sums { widen.made(&made, pitch) } else { sums };
         let elements = T::from_wide(sums).unwrap_or_else(|| {
-            let rounded = &mut rounded[..sums.len()];
-            T::narrow(sums, rounded);
-            rounded
+            let n = sums.len() - SLACK;
+            T::narrow(&sums[..n], &mut rounded[..n]);
+            &rounded[..sums.len()]
         });
-        Rounded { elements, pitch, are_wide: self.width == 1 }
+        Rounded { elements, pitch }
     }
 }
 
@@ -377,17 +393,29 @@ fn repeat<T: Element>(values: &[T], row: &mut [T], in_output: bool) {
 }
 
 /// The depths, rows and columns of a tile.
-struct Block<'s> {
+struct Block<'s, S> {
+    simd: S,
     d: Stretches<'s>,
     h: Stretches<'s>,
     w: Stretches<'s>,
+    /// How columns are repeated, if they are single channels and have to be.
+    repeats: Option<Repeats<'s>>,
 }
 
-impl Block<'_> {
+impl<S: Simd> Block<'_, S> {
     /// The elements of the block at one depth, in a group of `width` channels.
     #[inline(always)]
     fn slab_len(&self, width: usize) -> usize {
         self.h.n_places * self.w.n_places * width
+    }
+
+    /// Repeats the cell of each stretch in a row.
+    #[inline(always)]
+    fn repeat<T: Element>(&self, cells: &[T], width: usize, row: &mut [T]) {
+        match &self.repeats {
+            Some(repeats) => repeats.put(self.simd, cells, row, 1),
+            None => self.w.repeat(cells, width, row, false),
+        }
     }
 
     /// Repeats the different rows of a depth; `in_output` as for [`multiply`]. What follows the slab may be written too.
@@ -396,29 +424,42 @@ impl Block<'_> {
         let len = self.w.n_places * width;
         for (number, rows) in self.h.iter().enumerate() {
             let cells = &rounded.elements[number * rounded.pitch..];
-            if rounded.are_wide {
-                for row in rows.places {
+            let places = rows.places.start * len..rows.places.end * len;
+            match &self.repeats {
+                // Row by row in an output, which is written from one line to the next.
+                Some(repeats) if len * if in_output { rows.places.len() } else { 1 } < LONG => {
                     if in_output {
-                        claim_next(&slab[row * len..(row + 1) * len]);
+                        claim_next(&slab[places.clone()]);
                     }
-                    copy_over(cells, &mut slab[row * len..], len);
+                    repeats.put(self.simd, cells, &mut slab[places.start..], rows.places.len());
                 }
-            } else {
-                let rows = &mut slab[rows.places.start * len..rows.places.end * len];
-                self.w.repeat(cells, width, &mut rows[..len], in_output);
-                multiply(rows, len, in_output);
+                Some(repeats) => {
+                    repeats.put(self.simd, cells, &mut slab[places.clone()], 1);
+                    multiply(&mut slab[places], len, in_output);
+                }
+                None if self.w.are_places() => {
+                    for row in rows.places {
+                        if in_output {
+                            claim_next(&slab[row * len..(row + 1) * len]);
+                        }
+                        copy_over(cells, &mut slab[row * len..], len);
+                    }
+                }
+                None => {
+                    let rows = &mut slab[places];
+                    self.w.repeat(cells, width, &mut rows[..len], in_output);
+                    multiply(rows, len, in_output);
+                }
             }
         }
     }
 }
 
-/// The different rows of one depth, and how far they are apart.
+/// The different rows of one depth, with [`SLACK`] behind the last, and how far they are apart.
 #[derive(Clone, Copy)]
 struct Rounded<'c, T> {
     elements: &'c [T],
     pitch: usize,
-    /// Whether they have all columns, and not one for each stretch.
-    are_wide: bool,
 }
 
 /// The cells of one depth, and what they are formed with.

@@ -16,8 +16,9 @@
 
 use fearless_simd::Simd;
 
+use super::repeats::SLACK;
 use super::rows::widened;
-use super::spread_tables::{NOTHING, SHARES, SLACK, Tables};
+use super::spread_tables::{NOTHING, SHARES, Tables};
 use super::stretches::Stretches;
 use crate::dtype::{Float, Sum};
 use crate::exec::{Scratch, TileKernel, booked};
@@ -121,6 +122,11 @@ impl SpreadShape {
         fits.then_some(Self { at_once, ..shape })
     }
 
+    /// Whether rows are repeated as single elements, one for each stretch.
+    pub(super) fn are_repeated(&self) -> bool {
+        self.width == 1 && self.cell < self.row
+    }
+
     /// The same for a tile of `n_groups` groups.
     fn for_groups(self, n_groups: usize) -> Self {
         Self { at_once: self.at_once.min(n_groups), ..self }
@@ -135,7 +141,7 @@ impl SpreadShape {
     pub(crate) fn bytes<T: Float>(&self, geometry: &Geometry) -> usize {
         let outputs = self.at_once * self.outputs;
         let [wide, cells] = [self.n_wide, self.n_cells].map(|rows| self.together(rows));
-        Tables::<T::Acc>::bytes(geometry, self)
+        Tables::<T::Acc>::bytes::<T>(geometry, self)
             + booked::<T>(outputs)
             + booked::<T::Acc>(outputs)
             + booked::<T::Acc>(SHARES)
@@ -163,10 +169,10 @@ impl<'a, T: Float> SpreadPlanes<'a, T> {
 
 impl<T: Float> TileKernel<T, T> for SpreadPlanes<'_, T> {
     #[inline(always)]
-    fn fill<S: Simd>(&self, _: S, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
+    fn fill<S: Simd>(&self, simd: S, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
         let range = tile.range();
         let shape = self.shape.for_groups(range.groups.len());
-        let tables = Tables::<T::Acc>::new(&self.geometry, shape, &mut scratch);
+        let tables = Tables::<T::Acc>::new::<S, T>(simd, (&self.geometry, shape), &mut scratch);
         let outputs = shape.at_once * shape.outputs;
         let (elements, widened_elements) = (scratch.row::<T>(outputs), scratch.row::<T::Acc>(outputs));
         let shares: &mut [T::Acc; SHARES] =
@@ -192,10 +198,10 @@ impl<T: Float> TileKernel<T, T> for SpreadPlanes<'_, T> {
                 rounded
             });
             match tile.first.memory(groups.clone(), range.flat.clone()) {
-                Some(memory) => tables.copy(cells, (memory, true), repeated),
+                Some(memory) => tables.copy(simd, cells, (memory, true), repeated),
                 None => {
                     let pieces = &mut pieces[..n * shape.plane];
-                    tables.copy(cells, (pieces, false), repeated);
+                    tables.copy(simd, cells, (pieces, false), repeated);
                     tile.first.write_groups(groups, pieces);
                 }
             }

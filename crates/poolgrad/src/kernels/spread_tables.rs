@@ -1,5 +1,8 @@
 //! What is the same for all planes of an average's gradient, made once for a tile, and the steps that look it up.
 
+use fearless_simd::Simd;
+
+use super::repeats::{Repeats, SLACK};
 use super::spread_planes::SpreadShape;
 use super::stretches::{Stretches, copy_over, multiply};
 use crate::dtype::{Accumulator, Element};
@@ -16,8 +19,9 @@ pub(super) const NOTHING: usize = SHARES - 1;
 /// The rows of a stretch from which on these are repeated by themselves.
 const MANY: usize = 16;
 
-/// The elements behind wide rows, cells and shares that may be read or written with the last of them.
-pub(super) const SLACK: usize = 16;
+/// The columns that are added up at once where rows are long; others may be read or written with the last of them.
+const WIDE: usize = 16;
+const _: () = assert!(WIDE <= SLACK);
 
 /// The tables of some planes.
 pub(super) struct Tables<'s, A> {
@@ -35,11 +39,13 @@ pub(super) struct Tables<'s, A> {
     depths: Stretches<'s>,
     heights: Stretches<'s>,
     columns: Stretches<'s>,
+    /// How columns are repeated, if they are single channels and have to be.
+    repeats: Option<Repeats<'s>>,
 }
 
 impl<'s, A: Accumulator> Tables<'s, A> {
     /// The scratch bytes for them.
-    pub(super) fn bytes(geometry: &Geometry, shape: &SpreadShape) -> usize {
+    pub(super) fn bytes<T: Element>(geometry: &Geometry, shape: &SpreadShape) -> usize {
         let lengths = geometry.axes.iter().zip(geometry.input());
         lengths.map(|(axis, len)| Stretches::bytes(axis, len)).sum::<usize>()
             + booked::<A>(shape.at_once * shape.outputs)
@@ -47,10 +53,15 @@ impl<'s, A: Accumulator> Tables<'s, A> {
             + booked::<u32>(shape.n_terms)
             + booked::<u32>(shape.n_cells)
             + booked::<u32>(geometry.input()[1])
+            + if shape.are_repeated() { Repeats::bytes::<T>(shape.row) } else { 0 }
     }
 
     #[inline(always)]
-    pub(super) fn new(geometry: &Geometry, shape: SpreadShape, scratch: &mut Scratch<'s>) -> Self {
+    pub(super) fn new<S: Simd, T: Element>(
+        simd: S,
+        (geometry, shape): (&Geometry, SpreadShape),
+        scratch: &mut Scratch<'s>,
+    ) -> Self {
         let [axis_d, axis_h, axis_w] = &geometry.axes;
         let [n_d, n_h, n_w] = geometry.input();
         let depths = Stretches::new(axis_d, 0..n_d, scratch);
@@ -83,7 +94,8 @@ impl<'s, A: Accumulator> Tables<'s, A> {
             rows[stretch.places].fill((number * shape.row) as u32);
         }
         let (terms, ends) = (&terms[..n_terms], &ends[..n_ends]);
-        Self { shape, sizes, taps, terms, ends, rows, depths, heights, columns }
+        let repeats = shape.are_repeated().then(|| Repeats::new::<S, T>(simd, &columns, scratch));
+        Self { shape, sizes, taps, terms, ends, rows, depths, heights, columns, repeats }
     }
 
     /// The wide rows of `n` planes.
@@ -114,7 +126,7 @@ impl<'s, A: Accumulator> Tables<'s, A> {
     pub(super) fn add_up<'w>(&self, n: usize, wide: &[A], sums: &'w mut [A]) -> &'w [A] {
         match self.shape.unit {
             ..=8 | 17..=24 => self.add_columns::<8>(n, wide, sums),
-            _ => self.add_columns::<SLACK>(n, wide, sums),
+            _ => self.add_columns::<WIDE>(n, wide, sums),
         }
         sums
     }
@@ -142,8 +154,9 @@ impl<'s, A: Accumulator> Tables<'s, A> {
     /// Copies the cells of the planes of `memory` to all of their rows; those of one depth have their columns in `repeated`
     /// before. `in_output` as for [`multiply`].
     #[inline(always)]
-    pub(super) fn copy<T: Element>(
+    pub(super) fn copy<S: Simd, T: Element>(
         &self,
+        simd: S,
         mut cells: &[T],
         (mut memory, in_output): (&mut [T], bool),
         repeated: &mut [T],
@@ -153,7 +166,7 @@ impl<'s, A: Accumulator> Tables<'s, A> {
         while !memory.is_empty() {
             for depths in self.depths.iter() {
                 let (start, end) = (depths.places.start * slab, depths.places.end * slab);
-                let of_depth = if cell == row { cells } else { self.repeat(cells, repeated) };
+                let of_depth = if cell == row { cells } else { self.repeat(simd, cells, repeated) };
                 self.copy_rows(of_depth, &mut memory[start..], in_output);
                 multiply(&mut memory[start..end], slab, in_output);
                 cells = &cells[n_rows * cell..];
@@ -162,18 +175,23 @@ impl<'s, A: Accumulator> Tables<'s, A> {
         }
     }
 
-    /// The cells of one depth with the element of each stretch in all of its columns.
-    #[inline(never)]
-    fn repeat<'r, T: Element>(&self, cells: &[T], repeated: &'r mut [T]) -> &'r [T] {
+    /// The cells of one depth with the element of each stretch in all of its columns. Never inlined, since it would take
+    /// registers from the ways that are used more.
+    #[inline(always)]
+    fn repeat<'r, S: Simd, T: Element>(&self, simd: S, cells: &[T], repeated: &'r mut [T]) -> &'r [T] {
         let SpreadShape { row, cell, width, .. } = self.shape;
-        for (number, cell) in cells.chunks_exact(cell).enumerate().take(self.heights.len()) {
-            let row = &mut repeated[number * row..];
-            if width == 1 {
-                self.columns.spread(cell, row);
-            } else {
-                self.columns.repeat(cell, width, row, false);
-            }
-        }
+        simd.vectorize(
+            #[inline(always)]
+            || {
+                for number in 0..self.heights.len() {
+                    let (cells, row) = (&cells[number * cell..], &mut repeated[number * row..]);
+                    match &self.repeats {
+                        Some(repeats) => repeats.put(simd, cells, row, 1),
+                        None => self.columns.repeat(&cells[..cell], width, row, false),
+                    }
+                }
+            },
+        );
         repeated
     }
 

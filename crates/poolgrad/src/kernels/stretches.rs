@@ -9,9 +9,6 @@ use crate::exec::stream::claim_next;
 use crate::exec::{Scratch, booked};
 use crate::geometry::AxisWindows;
 
-/// The elements that are filled at once, even if fewer are wanted: a register of most machines.
-const AT_ONCE: usize = 8;
-
 /// The most elements that are copied at once to repeat them: they come from the first-level cache.
 const CLOSE: usize = 2048;
 
@@ -22,8 +19,6 @@ pub(super) struct Stretches<'s> {
     pub(super) n_places: usize,
     /// The outputs whose windows the places lie in.
     pub(super) outputs: Range<usize>,
-    /// The places of each stretch, if all have as many.
-    length: Option<usize>,
     /// Where each stretch ends, counted from the first place.
     ends: &'s [usize],
     /// The first output of each stretch, and the end of its outputs.
@@ -37,28 +32,54 @@ pub(super) struct Stretch {
     pub(super) outputs: Range<usize>,
 }
 
-/// The stretches of `places`, whose windows have no gaps, in ascending order.
+/// The stretches of `places` of adaptive windows, in ascending order.
+///
+/// There are two or more for each output of a wide axis, so that little may be done for one. With no more outputs than places,
+/// a place lies in one window or in two; with more, each place is a stretch, and its outputs are a window of the same rule.
 #[inline(always)]
 fn of_axis(axis: &AxisWindows, places: Range<usize>) -> impl Iterator<Item = Stretch> {
-    let mut outputs = axis.reaching(places.start..places.start + 1);
-    // Where the first window of a stretch ends, and where the one after its last begins, be there one or not.
-    let (mut ending, mut beginning) = (axis.windows_from(outputs.start), axis.windows_from(outputs.end));
-    let (mut end, mut begin) = (ending.next().last() + 1, beginning.next().first);
+    debug_assert!(axis.is_adaptive(), "windows without gaps");
+    let are_many = axis.output() > axis.input();
+    let of = if are_many { AxisWindows::adaptive(axis.output(), axis.input()) } else { *axis };
+    let mut output = if are_many { places.start } else { axis.reaching(places.start..places.start + 1).start };
+    let mut windows = of.windows_from(output);
+    // The window of that output, and the one after it, be there one or not.
+    let (mut here, mut next) = (windows.next(), windows.next());
     let (origin, mut start) = (places.start, places.start);
     std::iter::from_fn(move || {
         if start == places.end {
             return None;
         }
-        while begin <= start {
-            (outputs.end, begin) = (outputs.end + 1, beginning.next().first);
-        }
-        while end <= start {
-            (outputs.start, end) = (outputs.start + 1, ending.next().last() + 1);
-        }
         let first = start - origin;
-        start = end.min(begin).min(places.end);
-        Some(Stretch { places: first..start - origin, outputs: outputs.clone() })
+        if are_many {
+            start += 1;
+            let outputs = here.first..here.first + here.count;
+            (here, next) = (next, windows.next());
+            return Some(Stretch { places: first..first + 1, outputs });
+        }
+        let here_end = here.first + here.count;
+        let (end, last) = if start < next.first { (next.first, output) } else { (here_end, output + 1) };
+        let outputs = output..last + 1;
+        if end == here_end {
+            output += 1;
+            (here, next) = (next, windows.next());
+        }
+        start = end.min(places.end);
+        Some(Stretch { places: first..start - origin, outputs })
     })
+}
+
+/// The ends of stretches, their first outputs and the ends of their outputs, where each window of `size` is one; how many there
+/// are.
+#[inline(always)]
+fn put_equal_windows(size: usize, places: &Range<usize>, [ends, firsts, lasts]: [&mut [usize]; 3]) -> usize {
+    let outputs = places.start / size..places.end.div_ceil(size);
+    let n = outputs.len();
+    for (output, (end, (first, last))) in outputs.zip(ends.iter_mut().zip(firsts.iter_mut().zip(lasts))) {
+        (*end, *first, *last) = ((output + 1) * size - places.start, output, output + 1);
+    }
+    ends[n - 1] = places.len();
+    n
 }
 
 impl<'s> Stretches<'s> {
@@ -78,18 +99,22 @@ impl<'s> Stretches<'s> {
     pub(super) fn new(axis: &AxisWindows, places: Range<usize>, scratch: &mut Scratch<'s>) -> Self {
         let most = Self::most(axis, places.len());
         let [ends, firsts, lasts] = std::array::from_fn(|_| scratch.row::<usize>(most));
-        let (mut n, mut length) = (0, None);
-        for stretch in of_axis(axis, places.clone()) {
-            (ends[n], firsts[n], lasts[n]) = (stretch.places.end, stretch.outputs.start, stretch.outputs.end);
-            let len = Some(stretch.places.len());
-            length = if n == 0 || length == len { len } else { None };
-            n += 1;
-        }
+        let n = match axis.tiling() {
+            Some(size) => put_equal_windows(size, &places, [ends, firsts, lasts]),
+            None => {
+                let mut n = 0;
+                for stretch in of_axis(axis, places.clone()) {
+                    (ends[n], firsts[n], lasts[n]) =
+                        (stretch.places.end, stretch.outputs.start, stretch.outputs.end);
+                    n += 1;
+                }
+                n
+            }
+        };
         Self {
             first_place: places.start,
             n_places: places.len(),
             outputs: firsts[0]..lasts[n - 1],
-            length,
             ends: &ends[..n],
             firsts: &firsts[..n],
             lasts: &lasts[..n],
@@ -105,6 +130,12 @@ impl<'s> Stretches<'s> {
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Whether each is a single place.
+    #[inline(always)]
+    pub(super) fn are_places(&self) -> bool {
+        self.len() == self.n_places
     }
 
     /// All of them, in ascending order.
@@ -137,34 +168,10 @@ impl<'s> Stretches<'s> {
         self.firsts[number] == output
     }
 
-    /// The places of the stretches that lie in the window of `output`, counted from the first.
-    #[inline(always)]
-    pub(super) fn places_of(&self, axis: &AxisWindows, output: usize) -> Range<usize> {
-        let window = axis.window(output);
-        let start = window.first.max(self.first_place);
-        let end = (window.last() + 1).min(self.first_place + self.n_places);
-        start - self.first_place..end - self.first_place
-    }
-
-    /// Repeats the value of each stretch for each of its places.
-    #[inline(always)]
-    pub(super) fn spread<T: Element>(&self, values: &[T], row: &mut [T]) {
-        match self.length {
-            Some(1) => copy_over(values, row, self.n_places),
-            Some(2) => interleave::<T, 2>(values, row),
-            Some(3) => interleave::<T, 3>(values, row),
-            Some(4) => interleave::<T, 4>(values, row),
-            Some(7) => interleave::<T, 7>(values, row),
-            Some(8) => interleave::<T, 8>(values, row),
-            Some(16) => interleave::<T, 16>(values, row),
-            _ => fill(self.ends, values, row),
-        }
-    }
-
     /// Repeats the cell of each stretch, of `width` elements, for each of its places; `in_output` as for [`multiply`].
     #[inline(always)]
     pub(super) fn repeat<T: Element>(&self, cells: &[T], width: usize, row: &mut [T], in_output: bool) {
-        if self.length == Some(1) {
+        if self.are_places() {
             return row[..self.n_places * width].copy_from_slice(&cells[..self.n_places * width]);
         }
         let mut start = 0;
@@ -174,30 +181,6 @@ impl<'s> Stretches<'s> {
             multiply(places, width, in_output);
             start = end;
         }
-    }
-}
-
-/// Repeats each value `N` times.
-#[inline(always)]
-fn interleave<T: Element, const N: usize>(values: &[T], row: &mut [T]) {
-    for (places, &value) in row.as_chunks_mut::<N>().0.iter_mut().zip(values) {
-        *places = [value; N];
-    }
-}
-
-/// Fills the places up to each of `ends` with one of `values`; what follows the last may be filled too.
-#[inline(always)]
-fn fill<T: Element>(ends: &[usize], values: &[T], row: &mut [T]) {
-    let mut start = 0;
-    for (&end, &value) in ends.iter().zip(values) {
-        while start < end {
-            match row[start..].first_chunk_mut::<AT_ONCE>() {
-                Some(places) => *places = [value; AT_ONCE],
-                None => row[start..end].fill(value),
-            }
-            start += AT_ONCE;
-        }
-        start = end;
     }
 }
 

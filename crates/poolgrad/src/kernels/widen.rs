@@ -1,18 +1,17 @@
 //! Widening: rows of outputs, each divided by its window's size and added to the columns of its window.
 //!
-//! A row of one channel has a sum for each column. Where no column lies in many windows (two at most in every adaptive
-//! pooling to no more outputs than inputs), a table made once for a tile says which outputs each column lies in. Wide rows
-//! are then fetched, many rows at a time, instead of being added up window by window: `(0.0 + share of the first) + share
-//! of the second`, or of nothing, which is the same sum, and so on. Where windows do not overlap, `0.0 + share` is
-//! repeated.
-//!
-//! Where a group has several channels, a row has a sum for each of them and each stretch of columns.
+//! A row has a sum for each stretch of columns and each channel. With one channel, and where no column lies in many windows
+//! (two at most in every adaptive pooling to no more outputs than inputs), a table made once for a tile says which outputs each
+//! stretch lies in. Wide rows are then fetched, many rows at a time, instead of being added up window by window:
+//! `(0.0 + share of the first) + share of the second`, or of nothing, which is the same sum, and so on. Where windows do not
+//! overlap, wide rows are the shares.
 //!
 //! The depths of two neighbouring stretches along D have windows in common, so the rows of the last two `od` are kept,
 //! unless there are many.
 
 use std::ops::Range;
 
+use super::repeats::SLACK;
 use super::rows::{self, ROW, RowBuffers};
 use super::stretches::Stretches;
 use crate::dtype::{Accumulator, Float, Sum};
@@ -59,10 +58,10 @@ struct Table<'s, A> {
     sized: (usize, usize),
     /// The columns of each window.
     counts: &'s mut [u32],
-    /// The first output that each column of each row lies in, counted from the first of all; then the second of each, and
+    /// The first output that each stretch of each row lies in, counted from the first of all; then the second of each, and
     /// so on. Nothing where windows do not overlap.
     taps: &'s [u32],
-    /// The columns of the rows that are read together.
+    /// The elements of the wide rows that are made together.
     len: usize,
 }
 
@@ -74,7 +73,13 @@ const NOTHING: u32 = ROW as u32 - 1;
 
 /// The most elements from one wide row of `n_columns` to the next.
 pub(super) fn most_pitch(axis: &AxisWindows, n_columns: usize, width: usize) -> usize {
-    if width == 1 { n_columns.next_multiple_of(LANES) } else { Stretches::most(axis, n_columns) * width }
+    pitch(Stretches::most(axis, n_columns), width)
+}
+
+/// The elements from one wide row of `n_stretches` to the next.
+#[inline(always)]
+fn pitch(n_stretches: usize, width: usize) -> usize {
+    if width == 1 { n_stretches.next_multiple_of(LANES) } else { n_stretches * width }
 }
 
 /// At least the windows that a column lies in, and at least two; 0 where windows do not overlap, or there is no table.
@@ -89,7 +94,7 @@ impl<'s, T: Float> Widen<'s, T> {
     /// The scratch bytes for rows of up to `n_columns` columns of `width` channels.
     pub(super) fn bytes(axis: &AxisWindows, n_columns: usize, width: usize) -> usize {
         let pitch = most_pitch(axis, n_columns, width);
-        2 * booked::<T::Acc>(KEPT.max(pitch))
+        2 * booked::<T::Acc>(KEPT.max(pitch) + SLACK)
             + 2 * booked::<T::Acc>(ROW)
             + RowBuffers::<T>::bytes(ROW)
             + booked::<u32>(ROW)
@@ -105,9 +110,8 @@ impl<'s, T: Float> Widen<'s, T> {
         scratch: &mut Scratch<'s>,
     ) -> Self {
         let len = KEPT.max(most_pitch(&geometry.axes[2], columns.n_places, width));
-        let pitch = if width == 1 { columns.n_places.next_multiple_of(LANES) } else { columns.len() * width };
-        let n_rows = (len / pitch).min(oh.len());
-        let wide = [scratch.row(len), scratch.row(len)];
+        let n_rows = (len / pitch(columns.len(), width)).min(oh.len());
+        let wide = [scratch.row(len + SLACK), scratch.row(len + SLACK)];
         let shares = scratch.row(ROW).try_into().unwrap_or_else(|_| unreachable!("a row of that length"));
         let buffers = RowBuffers::new(scratch, ROW);
         let axes = geometry.axes;
@@ -137,13 +141,13 @@ impl<'s, T: Float> Widen<'s, T> {
     /// The elements from one wide row of a group of `width` channels to the next.
     #[inline(always)]
     pub(super) fn pitch(&self, columns: &Stretches<'_>, width: usize) -> usize {
-        if self.width == 1 { columns.n_places.next_multiple_of(LANES) } else { columns.len() * width }
+        pitch(columns.len(), if self.width == 1 { 1 } else { width })
     }
 
-    /// The rows of `outputs` that were made last of their `od`, each with what fills it up.
+    /// The rows of `outputs` that were made last of their `od`, each with what fills it up, and [`SLACK`] behind the last.
     #[inline(always)]
     pub(super) fn made(&self, outputs: &OutputRows, pitch: usize) -> &[T::Acc] {
-        &self.wide[outputs.od % 2][..outputs.oh.len() * pitch]
+        &self.wide[outputs.od % 2][..outputs.oh.len() * pitch + SLACK]
     }
 
     /// Widens the rows of `outputs`, unless they are kept.
@@ -180,7 +184,7 @@ impl<'s, T: Float> Widen<'s, T> {
         let n_depths = axis_d.window(outputs.od).count as u64;
         let shares = &mut self.shares[..width];
         // Then each window is as wide as any, and nothing is added up.
-        let are_stretches = self.width > 1 && axis_w.are_disjoint();
+        let are_stretches = axis_w.are_disjoint();
         for (oh, wide) in outputs.oh.clone().zip(self.wide[slot].chunks_exact_mut(pitch)) {
             let n_rows = n_depths * axis_h.window(oh).count as u64;
             let flat = (outputs.od * axis_h.output() + oh) * axis_w.output();
@@ -205,18 +209,21 @@ impl<'s, T: Float> Widen<'s, T> {
                     for (share, &gradient) in shares.iter_mut().zip(gradients) {
                         *share = gradient / count;
                     }
-                    if self.width == 1 {
-                        let share = shares[0];
-                        wide[columns.places_of(axis_w, ow)].iter_mut().for_each(|sum| *sum += share);
-                    } else {
-                        stretches = columns.of(ow, stretches.start);
-                        let sums = wide[stretches.start * width..stretches.end * width].chunks_exact_mut(width);
-                        sums.for_each(|sums| rows::add(sums, shares));
-                    }
+                    stretches = columns.of(ow, stretches.start);
+                    let sums = wide[stretches.start * width..stretches.end * width].chunks_exact_mut(width);
+                    sums.for_each(|sums| rows::add(sums, shares));
                 }
                 start = part.end;
             }
         }
+    }
+}
+
+/// The shares of outputs.
+#[inline(always)]
+fn divide<A: Accumulator>(gradients: &[A], sizes: &[A], shares: &mut [A]) {
+    for ((share, &gradient), &size) in shares.iter_mut().zip(gradients).zip(sizes) {
+        *share = A::ZERO + gradient / size;
     }
 }
 
@@ -232,20 +239,28 @@ impl<'s, A: Accumulator> Table<'s, A> {
         };
         let sizes = &mut scratch.row::<A>(ROW)[..n_rows * outputs.len()];
         let counts = &mut scratch.row::<u32>(ROW)[..outputs.len()];
-        let mut windows = axis.windows_from(outputs.start);
-        for count in &mut *counts {
-            *count = u32::try_from(windows.next().count).ok()?;
+        match axis.tiling() {
+            Some(size) => counts.fill(u32::try_from(size).ok()?),
+            None => {
+                let mut windows = axis.windows_from(outputs.start);
+                for count in &mut *counts {
+                    *count = u32::try_from(windows.next().count).ok()?;
+                }
+            }
         }
-        let pitch = columns.n_places.next_multiple_of(LANES);
+        let pitch = pitch(columns.len(), 1);
         let len = n_rows * pitch;
         let taps = scratch.row::<u32>(n_taps * len);
         taps.fill(NOTHING);
         if n_taps > 0 {
-            for (row, stretch) in (0..n_rows).flat_map(|row| columns.iter().map(move |stretch| (row, stretch))) {
-                let first = (row * outputs.len() + stretch.outputs.start - outputs.start) as u32;
-                let columns = row * pitch + stretch.places.start..row * pitch + stretch.places.end;
-                for (output, taps) in (first..).zip(taps.chunks_exact_mut(len)).take(stretch.outputs.len()) {
-                    taps[columns.clone()].fill(output);
+            for (taps, number) in taps.chunks_exact_mut(len).zip(0..) {
+                for (row, taps) in taps.chunks_exact_mut(pitch).enumerate() {
+                    let first = row * outputs.len() + number;
+                    for (tap, stretch) in taps.iter_mut().zip(columns.iter()) {
+                        if number < stretch.outputs.len() {
+                            *tap = (first + stretch.outputs.start - outputs.start) as u32;
+                        }
+                    }
                 }
             }
         }
@@ -261,22 +276,23 @@ impl<'s, A: Accumulator> Table<'s, A> {
         (wide, shares): (&mut [A], &mut [A; ROW]),
         buffers: &mut RowBuffers<'_, T>,
     ) {
-        let pitch = columns.n_places.next_multiple_of(LANES);
+        let pitch = pitch(columns.len(), 1);
         let len = columns.outputs.len();
         let row = |oh: usize| (outputs.od * axes[1].output() + oh) * axes[2].output() + columns.outputs.start;
         for (oh, wide) in outputs.oh.clone().step_by(self.n_rows).zip(wide.chunks_mut(self.n_rows * pitch)) {
             let n_rows = wide.len() / pitch;
             let gradients = buffers.widen(grad_output.row(outputs.group, row(oh)..row(oh) + n_rows * len));
             self.size((outputs.od, oh..oh + n_rows), axes);
-            for ((share, &gradient), &size) in shares.iter_mut().zip(gradients).zip(&*self.sizes) {
-                *share = A::ZERO + gradient / size;
-            }
             if self.taps.is_empty() {
-                for (shares, wide) in shares.chunks_exact(len).zip(wide.chunks_exact_mut(pitch)) {
-                    columns.spread(shares, wide);
+                // Rows that nothing fills up are one.
+                let (len, pitch) = if len == pitch { (n_rows * len, n_rows * len) } else { (len, pitch) };
+                let rows = gradients.chunks_exact(len).zip(self.sizes.chunks_exact(len));
+                for (wide, (gradients, sizes)) in wide.chunks_exact_mut(pitch).zip(rows) {
+                    divide(gradients, sizes, wide);
                 }
                 continue;
             }
+            divide(gradients, self.sizes, shares);
             shares[NOTHING as usize] = A::ZERO;
             // The remainder changes nothing, and tells the compiler that the place exists.
             let share = |tap: u32| shares[tap as usize % ROW];

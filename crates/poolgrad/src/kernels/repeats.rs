@@ -1,0 +1,222 @@
+//! Repeats: rows that have the element of each stretch in all of their columns.
+//!
+//! As many neighbouring columns as a vector has lie in no more stretches than that, so they are a permutation, with
+//! repetitions, of the vector that begins with the element of the first. Which, is the same for every row, so it is put down
+//! once for a tile, and a vector takes a load, a permutation of bytes and a store.
+//!
+//! Elements are anything that has bytes: nothing is computed with them.
+
+use fearless_simd::{Simd, SimdBase};
+use zerocopy::IntoBytes;
+
+use super::stretches::Stretches;
+use crate::dtype::Element;
+use crate::exec::stream::before_page_end;
+use crate::exec::{Scratch, booked};
+use crate::simd::permutes;
+
+/// The bytes of the widest vectors.
+const VECTOR: usize = 64;
+
+/// The elements behind those of a row that are read with the last of them, whatever they are.
+pub(super) const SLACK: usize = VECTOR / size_of::<u16>();
+
+/// The columns whose stretch is put down at once, even if it has fewer.
+const AT_ONCE: usize = 8;
+
+/// The columns behind a row that are known too: a vector may begin with the last one, and tables are made by whole vectors.
+const BEHIND: usize = 2 * VECTOR;
+
+/// Which columns of a row are copies of which stretch.
+pub(super) struct Repeats<'s> {
+    n_columns: usize,
+    /// The stretch of each column, and of the first columns of a row that follows.
+    stretches: &'s [u16],
+    /// For each byte of these, the one that it is of all stretches, as far as a byte can tell. Nothing where the level has no
+    /// permutations.
+    patterns: &'s [u8],
+}
+
+impl<'s> Repeats<'s> {
+    /// The scratch bytes for rows of `n_columns` elements.
+    pub(super) fn bytes<T: Element>(n_columns: usize) -> usize {
+        let n_numbers = n_columns.saturating_add(BEHIND);
+        booked::<u16>(n_numbers) + booked::<u8>(n_numbers) + booked::<u8>(n_numbers.saturating_mul(size_of::<T>()))
+    }
+
+    /// For rows of `T` with these `columns`.
+    #[inline(always)]
+    pub(super) fn new<S: Simd, T: Element>(simd: S, columns: &Stretches<'_>, scratch: &mut Scratch<'s>) -> Self {
+        let n_columns = columns.n_places;
+        let n_numbers = n_columns + BEHIND;
+        let (stretches, numbers) = (scratch.row::<u16>(n_numbers), scratch.row::<u8>(n_numbers));
+        let mut start = 0;
+        for (number, stretch) in columns.iter().enumerate() {
+            while start < stretch.places.end {
+                stretches[start..start + AT_ONCE].fill(number as u16);
+                numbers[start..start + AT_ONCE].fill(number as u8);
+                start += AT_ONCE;
+            }
+            start = stretch.places.end;
+        }
+        for behind in n_columns..n_numbers {
+            (stretches[behind], numbers[behind]) = (stretches[behind - n_columns], numbers[behind - n_columns]);
+        }
+        if !permutes(simd) {
+            return Self { n_columns, stretches, patterns: &[] };
+        }
+        let lanes = S::u8s::LEN / size_of::<T>();
+        let patterns = scratch.row::<u8>((n_columns + lanes).next_multiple_of(lanes) * size_of::<T>());
+        let [elements, within] = &const { elements::<T>() };
+        let elements = S::u8s::from_slice(simd, &elements[..S::u8s::LEN]);
+        let within = S::u8s::from_slice(simd, &within[..S::u8s::LEN]);
+        for (v, pattern) in patterns.chunks_exact_mut(S::u8s::LEN).enumerate() {
+            let numbers = S::u8s::from_slice(simd, &numbers[v * lanes..][..S::u8s::LEN]);
+            // The bytes of an element are neighbours: its number times their number, and how far each is behind the first.
+            let mut firsts = numbers.swizzle_dyn(elements);
+            for _ in 0..size_of::<T>().ilog2() {
+                firsts += firsts;
+            }
+            (firsts + within).store_slice(pattern);
+        }
+        Self { n_columns, stretches, patterns }
+    }
+
+    /// The vector of the columns from `column` on of the row of `cells`; what is behind the row is anything.
+    #[inline(always)]
+    fn vector<S: Simd, T: Element>(&self, simd: S, cells: &[T], column: usize) -> S::u8s {
+        let first = usize::from(self.stretches[column]);
+        let cells = &cells[first..first + S::u8s::LEN / size_of::<T>()];
+        let pattern = &self.patterns[column * size_of::<T>()..][..S::u8s::LEN];
+        let pattern = S::u8s::from_slice(simd, pattern) - (first * size_of::<T>()) as u8;
+        S::u8s::from_slice(simd, cells.as_bytes()).swizzle_dyn(pattern)
+    }
+
+    /// Writes the row of `cells`, which have [`SLACK`] more elements than there are stretches, `n_rows` times to the
+    /// beginning of `rows`. What follows there may be written too.
+    #[inline(always)]
+    pub(super) fn put<S: Simd, T: Element>(&self, simd: S, cells: &[T], rows: &mut [T], n_rows: usize) {
+        let n_columns = self.n_columns;
+        if self.patterns.is_empty() {
+            for row in rows.chunks_exact_mut(n_columns).take(n_rows) {
+                row.iter_mut()
+                    .zip(self.stretches)
+                    .for_each(|(place, &stretch)| *place = cells[usize::from(stretch)]);
+            }
+            return;
+        }
+        let lanes = S::u8s::LEN / size_of::<T>();
+        let end = (n_rows - 1) * n_columns + n_columns.max(lanes);
+        let are_simple = rows.get(..end).is_some_and(|rows| before_page_end(rows).is_none());
+        // The last vector may overlap the one before it.
+        let last = n_columns.saturating_sub(lanes);
+        let mut column = 0;
+        loop {
+            let vector = self.vector(simd, cells, column);
+            let mut at = column;
+            for _ in 0..n_rows {
+                if are_simple {
+                    vector.store_slice(rows[at..at + lanes].as_mut_bytes());
+                } else {
+                    put_with_care(vector, &mut rows[at..], lanes.min(n_columns));
+                }
+                at += n_columns;
+            }
+            if column == last {
+                return;
+            }
+            column = last.min(column + lanes);
+        }
+    }
+}
+
+/// Writes at least the first `n` elements of `vector` to `places`: all of it, or, over the end of a page and where there are
+/// fewer places, what lies on one page, and then what lies on the next.
+#[inline(always)]
+fn put_with_care<V: SimdBase<S, Element = u8>, S: Simd, T: Element>(vector: V, places: &mut [T], n: usize) {
+    let lanes = V::LEN / size_of::<T>();
+    match places.get_mut(..lanes) {
+        Some(places) if before_page_end(places).is_none() => vector.store_slice(places.as_mut_bytes()),
+        _ => {
+            let places = &mut places[..n];
+            let n_before = before_page_end(places).unwrap_or(n);
+            let (before, behind) = places.as_mut_bytes().split_at_mut(n_before * size_of::<T>());
+            let (bytes_before, bytes) = vector.as_slice().split_at(before.len());
+            before.copy_from_slice(bytes_before);
+            behind.copy_from_slice(&bytes[..behind.len()]);
+        }
+    }
+}
+
+/// The number of each byte of a vector.
+const BYTES: [u8; VECTOR] = {
+    let mut bytes = [0; VECTOR];
+    let mut byte = 0;
+    while byte < VECTOR {
+        bytes[byte] = byte as u8;
+        byte += 1;
+    }
+    bytes
+};
+
+/// The element that each byte of a vector belongs to, and where it is within that.
+const fn elements<T>() -> [[u8; VECTOR]; 2] {
+    let mut bytes = [BYTES; 2];
+    let mut byte = 0;
+    while byte < VECTOR {
+        bytes[0][byte] = (byte / size_of::<T>()) as u8;
+        bytes[1][byte] = (byte % size_of::<T>()) as u8;
+        byte += 1;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use half::bf16;
+
+    use super::*;
+    use crate::Isa;
+    use crate::geometry::AxisWindows;
+
+    /// Oracle: the stretch that a column lies in.
+    fn check<T: Element + PartialEq>(axis: &AxisWindows, places: Range<usize>, of: impl Fn(usize) -> T) {
+        let n_columns = places.len();
+        for isa in Isa::available() {
+            let mut bytes = vec![0xa5; Stretches::bytes(axis, n_columns) + Repeats::bytes::<T>(n_columns)];
+            let mut scratch = Scratch::new(&mut bytes);
+            let columns = Stretches::new(axis, places.clone(), &mut scratch);
+            let pitch = columns.len();
+            let cells: Vec<T> = (0..3 * pitch + SLACK).map(&of).collect();
+            let row = |first: usize| -> Vec<T> {
+                let stretches = cells[first..].iter().zip(columns.iter());
+                stretches.flat_map(|(&cell, stretch)| vec![cell; stretch.places.len()]).collect()
+            };
+            fearless_simd::dispatch!(isa.level(), simd => {
+                let repeats = Repeats::new::<_, T>(simd, &columns, &mut scratch);
+                for n_rows in [1, 2, 5] {
+                    let want: Vec<T> = (0..n_rows).flat_map(|_| row(0)).collect();
+                    let mut rows = vec![T::default(); n_rows * n_columns];
+                    repeats.put(simd, &cells, &mut rows, n_rows);
+                    assert!(rows == want, "{isa} {n_rows} rows for {axis:?}");
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn rows_have_the_element_of_each_stretch_at_every_level() {
+        for (input, output) in
+            [(50, 7), (56, 14), (13, 6), (7, 5), (200, 3), (90, 89), (1000, 400), (3, 2), (300, 1)]
+        {
+            let axis = AxisWindows::adaptive(input, output);
+            for places in [0..input, input / 3..input, 1..input / 2 + 1] {
+                check::<f32>(&axis, places.clone(), |number| number as f32);
+                check::<f64>(&axis, places.clone(), |number| number as f64);
+                check::<bf16>(&axis, places, |number| bf16::from_bits(number as u16));
+            }
+        }
+    }
+}
