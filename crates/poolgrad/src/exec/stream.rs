@@ -140,6 +140,30 @@ pub(crate) fn copy_past<S: Simd, T: Plain>(simd: S, from: &[T], to: &mut [T]) {
     }
 }
 
+/// What makes one line after the other.
+pub(crate) trait Lines {
+    /// The bytes of the next line.
+    fn next<S: Simd>(&mut self, simd: S) -> [u8; LINE];
+}
+
+/// Writes `lines` to `to`, past the cache.
+///
+/// # Panics
+/// If `to` does not consist of whole cache lines.
+#[inline(always)]
+pub(crate) fn put_lines<S: Simd, T: Plain>(simd: S, lines: impl Lines, to: &mut [T]) {
+    simd.vectorize(
+        #[inline(always)]
+        move || {
+            // In a variable of its own, so that it is kept in registers: nothing else should be stored here.
+            let mut lines = lines;
+            for to in Line::of(to) {
+                imp::store_line(simd, &lines.next(simd), to);
+            }
+        },
+    );
+}
+
 /// Rounds `wide` once and writes it to `to`, past the cache, if the level can do so in registers; whether it can. What is
 /// stored somewhere else first has to be read again, and may wait for all that is on its way past the cache.
 ///

@@ -2,16 +2,18 @@
 //!
 //! As many neighbouring columns as a vector has lie in no more stretches than that, so they are a permutation, with
 //! repetitions, of the vector that begins with the element of the first. Which, is the same for every row, so it is put down
-//! once for a tile, and a vector takes a load, a permutation of bytes and a store.
+//! once for a tile, and a vector takes a load, a permutation of bytes and a store. It may begin with any column, so that rows
+//! that are written past the cache are made line by line, wherever lines begin, and are not stored anywhere else before.
 //!
 //! Elements are anything that has bytes: nothing is computed with them.
 
+use fearless_simd::prelude::*;
 use fearless_simd::{Simd, SimdBase};
 use zerocopy::IntoBytes;
 
 use super::stretches::Stretches;
 use crate::dtype::Element;
-use crate::exec::stream::before_page_end;
+use crate::exec::stream::{LINE, Lines, before_page_end};
 use crate::exec::{Scratch, booked};
 use crate::simd::permutes;
 
@@ -82,6 +84,12 @@ impl<'s> Repeats<'s> {
         Self { n_columns, stretches, patterns }
     }
 
+    /// Whether rows of `T` can be made line by line: not if that takes longer, or a line reaches over a whole row.
+    #[inline(always)]
+    pub(super) fn have_lines<T>(&self) -> bool {
+        !self.patterns.is_empty() && self.n_columns * size_of::<T>() >= LINE
+    }
+
     /// The vector of the columns from `column` on of the row of `cells`; what is behind the row is anything.
     #[inline(always)]
     fn vector<S: Simd, T: Element>(&self, simd: S, cells: &[T], column: usize) -> S::u8s {
@@ -127,6 +135,56 @@ impl<'s> Repeats<'s> {
             }
             column = last.min(column + lanes);
         }
+    }
+
+    /// The lines of rows that follow each other, the cells of each behind one of `starts`, from element `at` on.
+    #[inline(always)]
+    pub(super) fn lines<'r, T: Element>(&'r self, cells: &'r [T], starts: &'r [u32], at: usize) -> RowLines<'r, T> {
+        RowLines { repeats: self, cells, starts, row: at / self.n_columns, column: at % self.n_columns }
+    }
+}
+
+/// Rows on their way past the cache.
+pub(super) struct RowLines<'r, T> {
+    repeats: &'r Repeats<'r>,
+    cells: &'r [T],
+    starts: &'r [u32],
+    row: usize,
+    column: usize,
+}
+
+impl<T: Element> Lines for RowLines<'_, T> {
+    #[inline(always)]
+    fn next<S: Simd>(&mut self, simd: S) -> [u8; LINE] {
+        let mut line = [0; LINE];
+        for part in line.chunks_exact_mut(S::u8s::LEN) {
+            self.vector(simd).store_slice(part);
+        }
+        line
+    }
+}
+
+impl<T: Element> RowLines<'_, T> {
+    #[inline(always)]
+    fn vector<S: Simd>(&mut self, simd: S) -> S::u8s {
+        let Self { repeats, cells, starts, row, column } = *self;
+        let next = column + S::u8s::LEN / size_of::<T>();
+        let here = repeats.vector(simd, &cells[starts[row] as usize..], column);
+        if next < repeats.n_columns {
+            self.column = next;
+            return here;
+        }
+        (self.row, self.column) = (row + 1, next - repeats.n_columns);
+        if self.column == 0 {
+            return here;
+        }
+        // The first columns of the next row are permuted like the others, but of its own cells.
+        let cells = &cells[starts[row + 1] as usize..][..S::u8s::LEN / size_of::<T>()];
+        let pattern = &repeats.patterns[column * size_of::<T>()..][..S::u8s::LEN];
+        let behind = S::u8s::from_slice(simd, cells.as_bytes()).swizzle_dyn(S::u8s::from_slice(simd, pattern));
+        let n_here = ((repeats.n_columns - column) * size_of::<T>()) as u8;
+        let bytes = S::u8s::from_slice(simd, &BYTES[..S::u8s::LEN]);
+        bytes.simd_lt(n_here).select(here, behind)
     }
 }
 
@@ -201,6 +259,17 @@ mod tests {
                     let mut rows = vec![T::default(); n_rows * n_columns];
                     repeats.put(simd, &cells, &mut rows, n_rows);
                     assert!(rows == want, "{isa} {n_rows} rows for {axis:?}");
+                }
+                if repeats.have_lines::<T>() {
+                    let starts = [0, 0, 1, 1, 2, 2].map(|number: usize| (number * pitch) as u32);
+                    let want: Vec<T> = starts.iter().flat_map(|&first| row(first as usize)).collect();
+                    let per_line = LINE / size_of::<T>();
+                    for start in (0..want.len().min(per_line + n_columns)).chain(want.len() - per_line..=want.len()) {
+                        let mut lines = repeats.lines(&cells, &starts, start);
+                        for want in want[start..].chunks_exact(per_line) {
+                            assert!(lines.next(simd) == want.as_bytes(), "{isa} from {start} for {axis:?}");
+                        }
+                    }
                 }
             });
         }

@@ -27,7 +27,7 @@ use fearless_simd::Simd;
 use super::repeats::{Repeats, SLACK};
 use super::rows::{self, ROW};
 use super::stretches::{Stretches, copy_over, multiply};
-use super::widen::{OutputRows, Widen, most_pitch};
+use super::widen::{OutputRows, Widen, most_pitch, pitch};
 use crate::dtype::{Accumulator, Element, Float, Sum};
 use crate::exec::stream::claim_next;
 use crate::exec::{Scratch, TileKernel, booked};
@@ -41,6 +41,10 @@ const GATHERED: usize = 4096;
 
 /// The most elements of a slab where a tile need not be whole depths.
 const SLAB: usize = 16 << 10;
+
+/// The bytes of a slab that is put together in the cache even if it could be made line by line on its way to memory: half of
+/// the first-level cache of most machines. A slab is written several times, which takes less than to make it again.
+const CLOSE: usize = 16 << 10;
 
 /// The elements of a row that is long enough to be written out alone.
 const LONG: usize = 1 << 10;
@@ -127,7 +131,8 @@ impl<'a, T: Float> Spread<'a, T> {
         let rounded = booked::<T>(lens.cells) + booked::<T>(lens.pieces);
         let repeats = if width == 1 { Repeats::bytes::<T>(block[2]) } else { 0 };
         let widen = Widen::<T>::bytes(&axes[2], block[2], width);
-        even.max(stretches + repeats + booked::<T::Acc>(lens.cells) + rounded + widen)
+        let starts = booked::<u32>(block[1]);
+        even.max(stretches + repeats + starts + booked::<T::Acc>(lens.cells) + rounded + widen)
     }
 }
 
@@ -146,7 +151,11 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
         let h = Stretches::new(axis_h, h, &mut scratch);
         let w = Stretches::new(axis_w, w, &mut scratch);
         let repeats = (self.width == 1 && !w.are_places()).then(|| Repeats::new::<S, T>(simd, &w, &mut scratch));
-        let block = Block { simd, d, h, w, repeats };
+        let starts = scratch.row(h.n_places);
+        for (number, stretch) in h.iter().enumerate() {
+            starts[stretch.places].fill((number * pitch(w.len(), 1)) as u32);
+        }
+        let block = Block { simd, d, h, w, repeats, starts };
         let mut cells = Cells {
             sums: scratch.row(lens.cells),
             rounded: scratch.row(lens.cells),
@@ -175,7 +184,9 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
                         self.write_rows((group, depths.places), (&block, rounded), slabs.pieces, out);
                     }
                     To::Rows(out) => {
-                        self.write_slabs((group, depths.places), (&block, rounded), &mut slabs, out);
+                        let written = self.stream_slabs((group, depths.places.clone()), (&block, rounded), out);
+                        let depths = depths.places.start + written..depths.places.end;
+                        self.write_slabs((group, depths), (&block, rounded), &mut slabs, out);
                     }
                 }
             }
@@ -231,18 +242,42 @@ impl<T: Float> Spread<'_, T> {
         let row = &mut row[..block.w.n_places * width];
         for (number, rows) in block.h.iter().enumerate() {
             let cells = &rounded.elements[number * rounded.pitch..];
-            let row = if block.w.are_places() {
-                &cells[..row.len()]
-            } else {
-                block.repeat(cells, width, row);
-                &*row
-            };
+            let mut is_repeated = false;
             for d in depths.clone() {
                 for h in rows.places.clone() {
-                    out.write(group, self.flat(block, d, h), row);
+                    let flat = self.flat(block, d, h);
+                    if block.stream(cells, &[0], (group, flat), out) {
+                        continue;
+                    }
+                    if block.w.are_places() {
+                        out.write(group, flat, &cells[..row.len()]);
+                        continue;
+                    }
+                    if !is_repeated {
+                        block.repeat(cells, width, row);
+                        is_repeated = true;
+                    }
+                    out.write(group, flat, row);
                 }
             }
         }
+    }
+
+    /// Writes depths of a block line by line, if they are long and to be streamed; how many.
+    #[inline(always)]
+    fn stream_slabs<S: Simd>(
+        &self,
+        (group, depths): (usize, Range<usize>),
+        (block, rounded): (&Block<'_, S>, Rounded<'_, T>),
+        out: &mut OutTile<'_, T>,
+    ) -> usize {
+        if block.slab_len(1) * size_of::<T>() <= CLOSE {
+            return 0;
+        }
+        let mut flats = depths.map(|d| self.flat(block, d, 0));
+        let written =
+            flats.by_ref().take_while(|&flat| block.stream(rounded.elements, block.starts, (group, flat), out));
+        written.count()
     }
 
     /// Writes depths of a block whose rows are short: slab by slab, or several small ones together.
@@ -400,9 +435,24 @@ struct Block<'s, S> {
     w: Stretches<'s>,
     /// How columns are repeated, if they are single channels and have to be.
     repeats: Option<Repeats<'s>>,
+    /// Where the cells of each row are, if columns are single channels.
+    starts: &'s [u32],
 }
 
 impl<S: Simd> Block<'_, S> {
+    /// Streams the rows whose cells are behind `starts` line by line, if they can be made so; whether it did.
+    #[inline(always)]
+    fn stream<T: Element>(
+        &self,
+        cells: &[T],
+        starts: &[u32],
+        place: (usize, usize),
+        out: &mut OutTile<'_, T>,
+    ) -> bool {
+        let Some(repeats) = self.repeats.as_ref().filter(|repeats| repeats.have_lines::<T>()) else { return false };
+        out.stream(self.simd, place, starts.len() * self.w.n_places, |at| repeats.lines(cells, starts, at))
+    }
+
     /// The elements of the block at one depth, in a group of `width` channels.
     #[inline(always)]
     fn slab_len(&self, width: usize) -> usize {

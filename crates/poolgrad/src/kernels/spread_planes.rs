@@ -31,7 +31,7 @@ const TOGETHER: usize = 2 << 10;
 
 /// The most elements of a single plane, and of its wide rows or cells. The tables of larger ones take longer to make than
 /// they spare.
-const MOST: usize = 64 << 10;
+const MOST: usize = 16 << 10;
 const MOST_CELLS: usize = 8 << 10;
 
 /// The most elements of a row, unless columns fall into long stretches or lie in several windows: longer rows are better

@@ -78,7 +78,7 @@ pub(super) fn most_pitch(axis: &AxisWindows, n_columns: usize, width: usize) -> 
 
 /// The elements from one wide row of `n_stretches` to the next.
 #[inline(always)]
-fn pitch(n_stretches: usize, width: usize) -> usize {
+pub(super) fn pitch(n_stretches: usize, width: usize) -> usize {
     if width == 1 { n_stretches.next_multiple_of(LANES) } else { n_stretches * width }
 }
 

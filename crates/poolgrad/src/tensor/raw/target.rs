@@ -4,10 +4,13 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use fearless_simd::Simd;
+use zerocopy::IntoBytes;
 
 use super::claims::Claims;
 use crate::dtype::{Element, Summed};
-use crate::exec::stream::{LINE_ELEMENTS, Pending, claim_lines, claim_next, round_lines, whole_lines};
+use crate::exec::stream::{
+    LINE, LINE_ELEMENTS, Lines, Pending, claim_lines, claim_next, put_lines, round_lines, whole_lines,
+};
 use crate::tensor::lift::Lifted;
 use crate::tensor::partition::{Partition, TileRange};
 use crate::tensor::view::TensorViewMut;
@@ -297,26 +300,73 @@ impl<'t, T: Element> OutTile<'t, T> {
     /// Rounds and streams neighbours in memory, if they are to be streamed and the level rounds in registers; whether it did.
     ///
     /// # Safety
-    /// `origin` must point to as many elements of this tile as `wide` has, by way of the output's own pointer.
+    /// As [`OutTile::stream_consecutive`], for the elements of `wide`.
     #[inline(always)]
     unsafe fn round_consecutive<S: Simd>(&mut self, simd: S, wide: &[T::Acc], origin: *mut T) -> bool
     where
         T: Summed,
     {
+        let lines = |part: Range<usize>, row: &mut [T]| round_lines(simd, &wide[part], row);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.stream_consecutive((origin, wide.len()), lines, |part, row| T::narrow(&wide[part], row)) }
+    }
+
+    /// Streams `len` elements to the flat offsets of group `group` that begin with `flat`, if they are neighbours in memory and
+    /// are to be streamed; whether it did. `lines_from` tells what makes their lines, beginning with any of them.
+    ///
+    /// # Panics
+    /// As [`OutTile::write`], or if there are fewer than fill a line.
+    #[inline(always)]
+    pub(crate) fn stream<S: Simd, L: Lines>(
+        &mut self,
+        simd: S,
+        (group, flat): (usize, usize),
+        len: usize,
+        lines_from: impl Fn(usize) -> L,
+    ) -> bool {
+        let per_line = LINE / size_of::<T>();
+        assert!(len.is_multiple_of(self.width_of(group)), "every place has all channels");
+        assert!(len >= per_line, "a line of elements");
+        let Some(origin) = self.origin_of(group, &(flat..flat + len / self.width_of(group))) else { return false };
+        let lines = |part: Range<usize>, row: &mut [T]| {
+            put_lines(simd, lines_from(part.start), row);
+            true
+        };
+        let ends = |part: Range<usize>, row: &mut [T]| {
+            let first = part.start.min(len - per_line);
+            let line = lines_from(first).next(simd);
+            let row = row.as_mut_bytes();
+            row.copy_from_slice(&line[(part.start - first) * size_of::<T>()..][..row.len()]);
+        };
+        // SAFETY: `origin_of` found that these are `len` consecutive elements of one run of one group, inside this tile.
+        unsafe { self.stream_consecutive((origin, len), lines, ends) }
+    }
+
+    /// Streams neighbours in memory, if they are to be streamed: `lines` writes those of them that fill whole lines and returns
+    /// whether it can, and `ends` the others, which may be parts of lines that come before or after.
+    ///
+    /// # Safety
+    /// `origin` must point to as many elements of this tile as `len` says, by way of the output's own pointer.
+    #[inline(always)]
+    unsafe fn stream_consecutive(
+        &mut self,
+        (origin, len): (*mut T, usize),
+        lines: impl FnOnce(Range<usize>, &mut [T]) -> bool,
+        ends: impl Fn(Range<usize>, &mut [T]),
+    ) -> bool {
         if !self.output.streaming {
             return false;
         }
-        // SAFETY: the caller vouches for as many elements as `wide` has.
-        let row = unsafe { std::slice::from_raw_parts_mut(origin, wide.len()) };
+        // SAFETY: the caller vouches for these elements.
+        let row = unsafe { std::slice::from_raw_parts_mut(origin, len) };
         let Range { start, end } = whole_lines(row);
-        if !round_lines(simd, &wide[start..end], &mut row[start..end]) {
+        if !lines(start..end, &mut row[start..end]) {
             return false;
         }
-        // The other parts of the lines at the ends may come before or after.
-        for part in [0..start, end..wide.len()].into_iter().filter(|part| !part.is_empty()) {
+        for part in [0..start, end..len].into_iter().filter(|part| !part.is_empty()) {
             let mut elements = [T::default(); LINE_ELEMENTS];
             let (elements, origin) = (&mut elements[..part.len()], origin.wrapping_add(part.start));
-            T::narrow(&wide[part], elements);
+            ends(part, elements);
             // SAFETY: these are elements of the row above, which is not used any more.
             unsafe { self.pending.write(elements, origin) };
         }
