@@ -9,7 +9,7 @@ mod word;
 
 use std::fmt;
 
-use fearless_simd::Simd;
+use fearless_simd::{Simd, SimdBase};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -134,6 +134,8 @@ pub(crate) trait Accumulator:
     + std::ops::Mul<Output = Self>
     + std::ops::Div<Output = Self>
 {
+    /// A vector of these, as wide as the registers of the level.
+    type Vector<S: Simd>: SimdBase<S, Element = Self, ByteVector = S::u8s>;
     /// The nearest value to a count of elements.
     fn from_count(count: u64) -> Self;
 }
@@ -200,7 +202,7 @@ macro_rules! elements {
 elements!(f32 => F32, f64 => F64, f16 => F16, bf16 => BF16, i32 => I32, i64 => I64);
 
 macro_rules! accumulators {
-    ($($type:ty => $word:ty),*) => {$(
+    ($($type:ty => $word:ty, $vector:ident);*) => {$(
         impl Sum for $type {
             const ZERO: Self = 0.0;
             // Negative zero leaves even positive zero as it is.
@@ -223,6 +225,7 @@ macro_rules! accumulators {
             }
         }
         impl Accumulator for $type {
+            type Vector<S: Simd> = S::$vector;
             #[inline(always)]
             fn from_count(count: u64) -> Self {
                 count as $type
@@ -253,7 +256,7 @@ macro_rules! accumulators {
         }
     )*};
 }
-accumulators!(f32 => u32, f64 => u64);
+accumulators!(f32 => u32, f32s; f64 => u64, f64s);
 
 impl Summed for f16 {
     type Acc = f32;

@@ -25,6 +25,7 @@ mod stretches;
 mod sweep;
 mod sweep_rows;
 mod sweep_shape;
+mod taps;
 mod terms;
 mod widen;
 mod windows;

@@ -18,7 +18,7 @@ use crate::exec::{Scratch, booked};
 use crate::simd::permutes;
 
 /// The bytes of the widest vectors.
-const VECTOR: usize = 64;
+pub(super) const VECTOR: usize = 64;
 
 /// The elements behind those of a row that are read with the last of them, whatever they are.
 pub(super) const SLACK: usize = VECTOR / size_of::<u16>();
@@ -69,17 +69,9 @@ impl<'s> Repeats<'s> {
         }
         let lanes = S::u8s::LEN / size_of::<T>();
         let patterns = scratch.row::<u8>((n_columns + lanes).next_multiple_of(lanes) * size_of::<T>());
-        let [elements, within] = &const { elements::<T>() };
-        let elements = S::u8s::from_slice(simd, &elements[..S::u8s::LEN]);
-        let within = S::u8s::from_slice(simd, &within[..S::u8s::LEN]);
+        let elements = Elements::new::<T>(simd);
         for (v, pattern) in patterns.chunks_exact_mut(S::u8s::LEN).enumerate() {
-            let numbers = S::u8s::from_slice(simd, &numbers[v * lanes..][..S::u8s::LEN]);
-            // The bytes of an element are neighbours: its number times their number, and how far each is behind the first.
-            let mut firsts = numbers.swizzle_dyn(elements);
-            for _ in 0..size_of::<T>().ilog2() {
-                firsts += firsts;
-            }
-            (firsts + within).store_slice(pattern);
+            elements.bytes_of::<T>(&numbers[v * lanes..]).store_slice(pattern);
         }
         Self { n_columns, stretches, patterns }
     }
@@ -217,7 +209,44 @@ const BYTES: [u8; VECTOR] = {
     bytes
 };
 
-/// The element that each byte of a vector belongs to, and where it is within that.
+/// The elements of a vector, whose bytes are permuted.
+pub(super) struct Elements<S: Simd> {
+    simd: S,
+    /// The element that each byte belongs to, and where it is within that.
+    elements: S::u8s,
+    within: S::u8s,
+}
+
+impl<S: Simd> Elements<S> {
+    /// Those of type `T`.
+    #[inline(always)]
+    pub(super) fn new<T>(simd: S) -> Self {
+        let [elements, within] = &const { elements::<T>() };
+        Self {
+            simd,
+            elements: S::u8s::from_slice(simd, &elements[..S::u8s::LEN]),
+            within: S::u8s::from_slice(simd, &within[..S::u8s::LEN]),
+        }
+    }
+
+    /// For each byte that of its element; `of_elements` has at least as many as a vector has.
+    #[inline(always)]
+    pub(super) fn each(&self, of_elements: &[u8]) -> S::u8s {
+        S::u8s::from_slice(self.simd, &of_elements[..S::u8s::LEN]).swizzle_dyn(self.elements)
+    }
+
+    /// The numbers of the bytes of the elements `numbers`, as far as a byte can tell.
+    #[inline(always)]
+    pub(super) fn bytes_of<T>(&self, numbers: &[u8]) -> S::u8s {
+        // The bytes of an element are neighbours: its number times their number, and how far each is behind the first.
+        let mut firsts = self.each(numbers);
+        for _ in 0..size_of::<T>().ilog2() {
+            firsts += firsts;
+        }
+        firsts + self.within
+    }
+}
+
 const fn elements<T>() -> [[u8; VECTOR]; 2] {
     let mut bytes = [BYTES; 2];
     let mut byte = 0;

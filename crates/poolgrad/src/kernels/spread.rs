@@ -100,7 +100,7 @@ pub(crate) fn cut_for_spread(geometry: &Geometry, n_groups: usize, width: usize,
         if windows <= most { windows } else { even }
     };
     // A row of single channels has a table, if it is not of too many outputs.
-    let columns = if width == 1 { LONGEST.min((ROW - 2) * window(2)) } else { LONGEST / width };
+    let columns = if width == 1 { LONGEST.min((ROW - 2 * SLACK) * window(2)) } else { LONGEST / width };
     let w = part(2, columns.min(most));
     // Short rows are put together, of long ones only the cells are held.
     let rows = if w * width < LONG {
@@ -160,6 +160,7 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
             sums: scratch.row(lens.cells),
             rounded: scratch.row(lens.cells),
             widen: Widen::new(
+                simd,
                 (&self.grad_output, &self.geometry),
                 (&block.h.outputs, &block.w),
                 self.width,
@@ -387,7 +388,7 @@ impl<T: Float> Spread<'_, T> {
             while start < end {
                 let rows = of(od, start..end.min(start + widen.n_rows()));
                 start = rows.oh.end;
-                widen.make(&self.grad_output, &rows, &block.w);
+                widen.make(block.simd, &self.grad_output, &rows, &block.w);
                 if are_sums {
                     continue;
                 }

@@ -18,7 +18,7 @@ use fearless_simd::Simd;
 
 use super::repeats::SLACK;
 use super::rows::widened;
-use super::spread_tables::{NOTHING, SHARES, Tables};
+use super::spread_tables::{SHARES, ShareTaps, Tables};
 use super::stretches::Stretches;
 use crate::dtype::{Float, Sum};
 use crate::exec::{Scratch, TileKernel, booked};
@@ -85,7 +85,7 @@ impl SpreadShape {
         let [n_od, n_oh, n_ow] = geometry.output();
         let plane = geometry.input_len().saturating_mul(width);
         let outputs = geometry.output_len().saturating_mul(width);
-        let most_outputs = NOTHING - SLACK;
+        let most_outputs = ShareTaps::MOST.saturating_sub(width);
         let are_few = width <= CHANNELS && (width == 1 || width == geometry.c);
         // Nothing to write is nobody's, and of a single output all places get the same.
         let is_small = (1..=MOST).contains(&plane) && (1..=most_outputs).contains(&outputs);
@@ -182,7 +182,7 @@ impl<T: Float> TileKernel<T, T> for SpreadPlanes<'_, T> {
         let rounded = scratch.row::<T>(shape.together(shape.n_cells));
         let repeated = scratch.row::<T>(shape.n_rows * shape.row + SLACK);
         let pieces = scratch.row::<T>(shape.at_once * shape.plane);
-        shares[NOTHING] = T::Acc::ZERO;
+        shares[ShareTaps::NOTHING as usize] = T::Acc::ZERO;
         for start in range.groups.clone().step_by(shape.at_once) {
             let groups = start..range.groups.end.min(start + shape.at_once);
             let n = groups.len();
@@ -190,7 +190,7 @@ impl<T: Float> TileKernel<T, T> for SpreadPlanes<'_, T> {
             for ((share, &gradient), &size) in shares.iter_mut().zip(gradients).zip(tables.sizes) {
                 *share = T::Acc::ZERO + gradient / size;
             }
-            let wide = if shape.are_shares { &shares[..] } else { tables.widen(n, shares, wide) };
+            let wide = if shape.are_shares { &shares[..] } else { tables.widen(simd, n, shares, wide) };
             let sums = if shape.are_wide { wide } else { tables.add_up(n, wide, sums) };
             let cells = T::from_wide(sums).unwrap_or_else(|| {
                 let rounded = &mut rounded[..n * shape.n_cells * shape.cell + SLACK];

@@ -5,6 +5,7 @@ use fearless_simd::Simd;
 use super::repeats::{Repeats, SLACK};
 use super::spread_planes::SpreadShape;
 use super::stretches::{Stretches, copy_over, multiply};
+use super::taps::Taps;
 use crate::dtype::{Accumulator, Element};
 use crate::exec::stream::claim_next;
 use crate::exec::{Scratch, booked};
@@ -13,8 +14,8 @@ use crate::geometry::{AxisWindows, Geometry};
 /// The shares of the planes that are worked on together, and of nothing.
 pub(super) const SHARES: usize = 1024;
 
-/// The number of no output: the share there is zero.
-pub(super) const NOTHING: usize = SHARES - 1;
+/// Taps into these.
+pub(super) type ShareTaps<'s> = Taps<'s, SHARES>;
 
 /// The rows of a stretch from which on these are repeated by themselves.
 const MANY: usize = 16;
@@ -28,9 +29,8 @@ pub(super) struct Tables<'s, A> {
     shape: SpreadShape,
     /// The sizes of all windows.
     pub(super) sizes: &'s [A],
-    /// The first output that each element of each wide row lies in, counted from the first of all; then the second of each,
-    /// and so on.
-    taps: &'s [u32],
+    /// The outputs that each element of each wide row lies in, counted from the first of all.
+    taps: ShareTaps<'s>,
     /// The elements before each wide row that cells of one plane are sums of, and the end of those of each unit of cells.
     terms: &'s [u32],
     ends: &'s [u32],
@@ -50,6 +50,7 @@ impl<'s, A: Accumulator> Tables<'s, A> {
         lengths.map(|(axis, len)| Stretches::bytes(axis, len)).sum::<usize>()
             + booked::<A>(shape.at_once * shape.outputs)
             + booked::<u32>(shape.n_taps * shape.at_once * shape.n_wide * shape.cell)
+            + ShareTaps::bytes::<A>(shape.at_once * shape.n_wide * shape.cell)
             + booked::<u32>(shape.n_terms)
             + booked::<u32>(shape.n_cells)
             + booked::<u32>(geometry.input()[1])
@@ -70,8 +71,10 @@ impl<'s, A: Accumulator> Tables<'s, A> {
 
         let sizes = scratch.row(shape.at_once * shape.outputs);
         put_sizes(&geometry.axes, &shape, sizes);
-        let taps = scratch.row(shape.n_taps * shape.at_once * shape.n_wide * shape.cell);
+        let len = shape.at_once * shape.n_wide * shape.cell;
+        let taps = scratch.row(shape.n_taps * len);
         put_taps(axis_w.output(), &columns, &shape, taps);
+        let taps = Taps::new::<S, A>(simd, (taps, len, shape.width), scratch);
 
         let (terms, ends) = (scratch.row(shape.n_terms), scratch.row(shape.n_cells));
         let (mut n_terms, mut n_ends) = (0, 0);
@@ -100,24 +103,8 @@ impl<'s, A: Accumulator> Tables<'s, A> {
 
     /// The wide rows of `n` planes.
     #[inline(always)]
-    pub(super) fn widen<'w>(&self, n: usize, shares: &[A; SHARES], wide: &'w mut [A]) -> &'w [A] {
-        let per_plane = self.shape.n_wide * self.shape.cell;
-        // The remainder changes nothing, and tells the compiler that the place exists.
-        let share = |tap: u32| shares[tap as usize % SHARES];
-        let mut taps = self.taps.chunks_exact(self.shape.at_once * per_plane);
-        let sums = &mut wide[..n * per_plane];
-        match (taps.next(), taps.next()) {
-            (Some(first), Some(second)) => {
-                for ((sum, &first), &second) in sums.iter_mut().zip(first).zip(second) {
-                    *sum = share(first) + share(second);
-                }
-            }
-            (Some(first), None) => sums.iter_mut().zip(first).for_each(|(sum, &tap)| *sum = share(tap)),
-            _ => unreachable!("every column lies in a window"),
-        }
-        for taps in taps {
-            sums.iter_mut().zip(taps).for_each(|(sum, &tap)| *sum += share(tap));
-        }
+    pub(super) fn widen<'w, S: Simd>(&self, simd: S, n: usize, shares: &[A; SHARES], wide: &'w mut [A]) -> &'w [A] {
+        self.taps.sum(simd, shares, wide, n * self.shape.n_wide * self.shape.cell);
         wide
     }
 
@@ -280,11 +267,11 @@ fn put_taps(n_columns: usize, columns: &Stretches<'_>, shape: &SpreadShape, taps
             let output = stretch.outputs.clone().nth(number);
             for place in of_row[places.start * width..places.end * width].chunks_exact_mut(width) {
                 for (c, tap) in place.iter_mut().enumerate() {
-                    *tap = output.map_or(NOTHING, |output| output * width + c) as u32;
+                    *tap = output.map_or(ShareTaps::NOTHING, |output| (output * width + c) as u32);
                 }
             }
         }
-        let behind = |tap: u32, by: usize| if tap == NOTHING as u32 { tap } else { tap + by as u32 };
+        let behind = |tap: u32, by: usize| if tap == ShareTaps::NOTHING { tap } else { tap + by as u32 };
         for (i, taps) in (1..).zip(other_rows.chunks_exact_mut(cell)) {
             taps.iter_mut().zip(&*of_row).for_each(|(to, &tap)| *to = behind(tap, i * n_columns * width));
         }

@@ -11,9 +11,12 @@
 
 use std::ops::Range;
 
+use fearless_simd::Simd;
+
 use super::repeats::SLACK;
 use super::rows::{self, ROW, RowBuffers};
 use super::stretches::Stretches;
+use super::taps::Taps;
 use crate::dtype::{Accumulator, Float, Sum};
 use crate::exec::{Scratch, booked};
 use crate::geometry::{AxisWindows, Geometry};
@@ -58,18 +61,15 @@ struct Table<'s, A> {
     sized: (usize, usize),
     /// The columns of each window.
     counts: &'s mut [u32],
-    /// The first output that each stretch of each row lies in, counted from the first of all; then the second of each, and
-    /// so on. Nothing where windows do not overlap.
-    taps: &'s [u32],
-    /// The elements of the wide rows that are made together.
-    len: usize,
+    /// The outputs that each stretch of each row lies in, counted from the first of all. Nothing where windows do not overlap.
+    taps: RowTaps<'s>,
 }
 
 /// The most windows that a column lies in for which there is a table: it takes more room with each.
 const MOST_TAPS: usize = 8;
 
-/// The number of no output: the share there is zero.
-const NOTHING: u32 = ROW as u32 - 1;
+/// Taps into the shares of a row.
+type RowTaps<'s> = Taps<'s, ROW>;
 
 /// The most elements from one wide row of `n_columns` to the next.
 pub(super) fn most_pitch(axis: &AxisWindows, n_columns: usize, width: usize) -> usize {
@@ -99,11 +99,13 @@ impl<'s, T: Float> Widen<'s, T> {
             + RowBuffers::<T>::bytes(ROW)
             + booked::<u32>(ROW)
             + booked::<u32>(n_taps(axis) * KEPT.max(pitch))
+            + RowTaps::bytes::<T::Acc>(KEPT.max(pitch))
     }
 
     /// For `columns` of the outputs `oh` of rows of `width` channels.
     #[inline(always)]
-    pub(super) fn new(
+    pub(super) fn new<S: Simd>(
+        simd: S,
         (grad_output, geometry): (&Source<'_, T>, &Geometry),
         (oh, columns): (&Range<usize>, &Stretches<'_>),
         width: usize,
@@ -115,11 +117,11 @@ impl<'s, T: Float> Widen<'s, T> {
         let shares = scratch.row(ROW).try_into().unwrap_or_else(|_| unreachable!("a row of that length"));
         let buffers = RowBuffers::new(scratch, ROW);
         let axes = geometry.axes;
-        let table = if width == 1 && columns.outputs.len() + LANES <= ROW {
+        let table = if width == 1 && columns.outputs.len() <= RowTaps::MOST {
             let [_, n_h, n_w] = geometry.output();
             let are_neighbours = columns.outputs.len() == n_w && grad_output.run_len() >= n_h * n_w;
-            let most = if are_neighbours { (ROW - LANES) / n_w } else { 1 };
-            Table::new(&axes[2], columns, n_rows.min(most), scratch)
+            let most = if are_neighbours { RowTaps::MOST / n_w } else { 1 };
+            Table::new(simd, (&axes[2], columns), n_rows.min(most), scratch)
         } else {
             None
         };
@@ -152,18 +154,24 @@ impl<'s, T: Float> Widen<'s, T> {
 
     /// Widens the rows of `outputs`, unless they are kept.
     #[inline(always)]
-    pub(super) fn make(&mut self, grad_output: &Source<'_, T>, outputs: &OutputRows, columns: &Stretches<'_>) {
+    pub(super) fn make<S: Simd>(
+        &mut self,
+        simd: S,
+        grad_output: &Source<'_, T>,
+        outputs: &OutputRows,
+        columns: &Stretches<'_>,
+    ) {
         let width = grad_output.width_of(outputs.group);
         let pitch = self.pitch(columns, width);
         let slot = outputs.od % 2;
         let of = Some((outputs.group, outputs.od));
         if self.kept[slot] != of {
             self.kept[slot] = if self.are_all { of } else { None };
-            let wide = &mut self.wide[slot][..outputs.oh.len() * pitch];
+            let wide = &mut self.wide[slot][..outputs.oh.len() * pitch + SLACK];
             match &mut self.table {
                 Some(table) => {
                     let to = (wide, &mut *self.shares);
-                    table.fetch(grad_output, (outputs, columns, &self.axes), to, &mut self.buffers);
+                    table.fetch(simd, grad_output, (outputs, columns, &self.axes), to, &mut self.buffers);
                 }
                 None => self.add_up(grad_output, (outputs, columns), slot, width),
             }
@@ -230,7 +238,12 @@ fn divide<A: Accumulator>(gradients: &[A], sizes: &[A], shares: &mut [A]) {
 impl<'s, A: Accumulator> Table<'s, A> {
     /// The table of a tile whose rows are read `n_rows` at a time, or `None` if columns lie in too many windows.
     #[inline(always)]
-    fn new(axis: &AxisWindows, columns: &Stretches<'_>, n_rows: usize, scratch: &mut Scratch<'s>) -> Option<Self> {
+    fn new<S: Simd>(
+        simd: S,
+        (axis, columns): (&AxisWindows, &Stretches<'_>),
+        n_rows: usize,
+        scratch: &mut Scratch<'s>,
+    ) -> Option<Self> {
         let outputs = &columns.outputs;
         let n_taps = match columns.iter().map(|stretch| stretch.outputs.len()).max() {
             _ if axis.are_disjoint() => 0,
@@ -251,7 +264,7 @@ impl<'s, A: Accumulator> Table<'s, A> {
         let pitch = pitch(columns.len(), 1);
         let len = n_rows * pitch;
         let taps = scratch.row::<u32>(n_taps * len);
-        taps.fill(NOTHING);
+        taps.fill(RowTaps::NOTHING);
         if n_taps > 0 {
             for (taps, number) in taps.chunks_exact_mut(len).zip(0..) {
                 for (row, taps) in taps.chunks_exact_mut(pitch).enumerate() {
@@ -264,13 +277,15 @@ impl<'s, A: Accumulator> Table<'s, A> {
                 }
             }
         }
-        Some(Self { n_rows, sizes, sized: (0, 0), counts, taps, len })
+        let taps = Taps::new::<S, A>(simd, (taps, len, 1), scratch);
+        Some(Self { n_rows, sizes, sized: (0, 0), counts, taps })
     }
 
     /// Widens rows into `wide`.
     #[inline(always)]
-    fn fetch<T: Float<Acc = A>>(
+    fn fetch<S: Simd, T: Float<Acc = A>>(
         &mut self,
+        simd: S,
         grad_output: &Source<'_, T>,
         (outputs, columns, axes): (&OutputRows, &Stretches<'_>, &[AxisWindows; 3]),
         (wide, shares): (&mut [A], &mut [A; ROW]),
@@ -279,8 +294,9 @@ impl<'s, A: Accumulator> Table<'s, A> {
         let pitch = pitch(columns.len(), 1);
         let len = columns.outputs.len();
         let row = |oh: usize| (outputs.od * axes[1].output() + oh) * axes[2].output() + columns.outputs.start;
-        for (oh, wide) in outputs.oh.clone().step_by(self.n_rows).zip(wide.chunks_mut(self.n_rows * pitch)) {
-            let n_rows = wide.len() / pitch;
+        for oh in outputs.oh.clone().step_by(self.n_rows) {
+            let n_rows = self.n_rows.min(outputs.oh.end - oh);
+            let wide = &mut wide[(oh - outputs.oh.start) * pitch..];
             let gradients = buffers.widen(grad_output.row(outputs.group, row(oh)..row(oh) + n_rows * len));
             self.size((outputs.od, oh..oh + n_rows), axes);
             if self.taps.is_empty() {
@@ -293,17 +309,8 @@ impl<'s, A: Accumulator> Table<'s, A> {
                 continue;
             }
             divide(gradients, self.sizes, shares);
-            shares[NOTHING as usize] = A::ZERO;
-            // The remainder changes nothing, and tells the compiler that the place exists.
-            let share = |tap: u32| shares[tap as usize % ROW];
-            let (first, others) = self.taps.split_at(self.len);
-            let (second, others) = others.split_at(self.len);
-            for ((wide, &first), &second) in wide.iter_mut().zip(first).zip(second) {
-                *wide = share(first) + share(second);
-            }
-            for taps in others.chunks_exact(self.len) {
-                wide.iter_mut().zip(taps).for_each(|(wide, &tap)| *wide += share(tap));
-            }
+            shares[RowTaps::NOTHING as usize] = A::ZERO;
+            self.taps.sum(simd, shares, wide, n_rows * pitch);
         }
     }
 
