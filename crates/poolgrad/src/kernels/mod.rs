@@ -19,6 +19,7 @@ mod repeats;
 mod rows;
 mod second;
 mod spread;
+mod spread_block;
 mod spread_planes;
 mod spread_tables;
 mod stretches;

@@ -26,7 +26,8 @@ use fearless_simd::Simd;
 
 use super::repeats::{Repeats, SLACK};
 use super::rows::{self, ROW};
-use super::stretches::{Stretches, copy_over, multiply};
+use super::spread_block::{Block, LONG, Rounded};
+use super::stretches::{Stretches, multiply};
 use super::widen::{OutputRows, Widen, most_pitch, pitch};
 use crate::dtype::{Accumulator, Element, Float, Sum};
 use crate::exec::stream::claim_next;
@@ -45,9 +46,6 @@ const SLAB: usize = 16 << 10;
 /// The bytes of a slab that is put together in the cache even if it could be made line by line on its way to memory: half of
 /// the first-level cache of most machines. A slab is written several times, which takes less than to make it again.
 const CLOSE: usize = 16 << 10;
-
-/// The elements of a row that is long enough to be written out alone.
-const LONG: usize = 1 << 10;
 
 /// The most elements of a row that is not cut.
 const LONGEST: usize = 8 << 10;
@@ -426,91 +424,6 @@ fn repeat<T: Element>(values: &[T], row: &mut [T], in_output: bool) {
             multiply(row, values.len(), in_output);
         }
     }
-}
-
-/// The depths, rows and columns of a tile.
-struct Block<'s, S> {
-    simd: S,
-    d: Stretches<'s>,
-    h: Stretches<'s>,
-    w: Stretches<'s>,
-    /// How columns are repeated, if they are single channels and have to be.
-    repeats: Option<Repeats<'s>>,
-    /// Where the cells of each row are, if columns are single channels.
-    starts: &'s [u32],
-}
-
-impl<S: Simd> Block<'_, S> {
-    /// Streams the rows whose cells are behind `starts` line by line, if they can be made so; whether it did.
-    #[inline(always)]
-    fn stream<T: Element>(
-        &self,
-        cells: &[T],
-        starts: &[u32],
-        place: (usize, usize),
-        out: &mut OutTile<'_, T>,
-    ) -> bool {
-        let Some(repeats) = self.repeats.as_ref().filter(|repeats| repeats.have_lines::<T>()) else { return false };
-        out.stream(self.simd, place, starts.len() * self.w.n_places, |at| repeats.lines(cells, starts, at))
-    }
-
-    /// The elements of the block at one depth, in a group of `width` channels.
-    #[inline(always)]
-    fn slab_len(&self, width: usize) -> usize {
-        self.h.n_places * self.w.n_places * width
-    }
-
-    /// Repeats the cell of each stretch in a row.
-    #[inline(always)]
-    fn repeat<T: Element>(&self, cells: &[T], width: usize, row: &mut [T]) {
-        match &self.repeats {
-            Some(repeats) => repeats.put(self.simd, cells, row, 1),
-            None => self.w.repeat(cells, width, row, false),
-        }
-    }
-
-    /// Repeats the different rows of a depth; `in_output` as for [`multiply`]. What follows the slab may be written too.
-    #[inline(always)]
-    fn fill_slab<T: Element>(&self, rounded: Rounded<'_, T>, width: usize, slab: &mut [T], in_output: bool) {
-        let len = self.w.n_places * width;
-        for (number, rows) in self.h.iter().enumerate() {
-            let cells = &rounded.elements[number * rounded.pitch..];
-            let places = rows.places.start * len..rows.places.end * len;
-            match &self.repeats {
-                // Row by row in an output, which is written from one line to the next.
-                Some(repeats) if len * if in_output { rows.places.len() } else { 1 } < LONG => {
-                    if in_output {
-                        claim_next(&slab[places.clone()]);
-                    }
-                    repeats.put(self.simd, cells, &mut slab[places.start..], rows.places.len());
-                }
-                Some(repeats) => {
-                    repeats.put(self.simd, cells, &mut slab[places.clone()], 1);
-                    multiply(&mut slab[places], len, in_output);
-                }
-                None if self.w.are_places() => {
-                    for row in rows.places {
-                        if in_output {
-                            claim_next(&slab[row * len..(row + 1) * len]);
-                        }
-                        copy_over(cells, &mut slab[row * len..], len);
-                    }
-                }
-                None => {
-                    let rows = &mut slab[places];
-                    self.w.repeat(cells, width, &mut rows[..len], in_output);
-                    multiply(rows, len, in_output);
-                }
-            }
-        }
-    }
-}
-
-/// The different rows of one depth, with [`SLACK`] behind the last, and how far they are apart.
-#[derive(Clone, Copy)]
-struct Rounded<'c, T> {
-    elements: &'c [T],
-    pitch: usize,
 }
 
 /// The cells of one depth, and what they are formed with.

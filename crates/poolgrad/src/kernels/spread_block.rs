@@ -1,0 +1,104 @@
+//! The rows of a tile that averages are spread over, and how those of a depth are repeated: in the cache, or line by line on
+//! their way past it.
+
+use fearless_simd::Simd;
+
+use super::repeats::Repeats;
+use super::stretches::{Stretches, copy_over, multiply};
+use crate::dtype::Element;
+use crate::exec::stream::claim_next;
+use crate::tensor::raw::OutTile;
+
+/// The elements of a row that is long enough to be written out alone.
+pub(super) const LONG: usize = 1 << 10;
+
+/// The depths, rows and columns of a tile.
+pub(super) struct Block<'s, S> {
+    pub(super) simd: S,
+    pub(super) d: Stretches<'s>,
+    pub(super) h: Stretches<'s>,
+    pub(super) w: Stretches<'s>,
+    /// How columns are repeated, if they are single channels and have to be.
+    pub(super) repeats: Option<Repeats<'s>>,
+    /// Where the cells of each row are, if columns are single channels.
+    pub(super) starts: &'s [u32],
+}
+
+impl<S: Simd> Block<'_, S> {
+    /// Streams the rows whose cells are behind `starts` line by line, if they can be made so; whether it did.
+    #[inline(always)]
+    pub(super) fn stream<T: Element>(
+        &self,
+        cells: &[T],
+        starts: &[u32],
+        place: (usize, usize),
+        out: &mut OutTile<'_, T>,
+    ) -> bool {
+        let Some(repeats) = self.repeats.as_ref().filter(|repeats| repeats.have_lines::<T>()) else { return false };
+        out.stream(self.simd, place, starts.len() * self.w.n_places, |at| repeats.lines(cells, starts, at))
+    }
+
+    /// The elements of the block at one depth, in a group of `width` channels.
+    #[inline(always)]
+    pub(super) fn slab_len(&self, width: usize) -> usize {
+        self.h.n_places * self.w.n_places * width
+    }
+
+    /// Repeats the cell of each stretch in a row.
+    #[inline(always)]
+    pub(super) fn repeat<T: Element>(&self, cells: &[T], width: usize, row: &mut [T]) {
+        match &self.repeats {
+            Some(repeats) => repeats.put(self.simd, cells, row, 1),
+            None => self.w.repeat(cells, width, row, false),
+        }
+    }
+
+    /// Repeats the different rows of a depth; `in_output` as for [`multiply`]. What follows the slab may be written too.
+    #[inline(always)]
+    pub(super) fn fill_slab<T: Element>(
+        &self,
+        rounded: Rounded<'_, T>,
+        width: usize,
+        slab: &mut [T],
+        in_output: bool,
+    ) {
+        let len = self.w.n_places * width;
+        for (number, rows) in self.h.iter().enumerate() {
+            let cells = &rounded.elements[number * rounded.pitch..];
+            let places = rows.places.start * len..rows.places.end * len;
+            match &self.repeats {
+                // Row by row in an output, which is written from one line to the next.
+                Some(repeats) if len * if in_output { rows.places.len() } else { 1 } < LONG => {
+                    if in_output {
+                        claim_next(&slab[places.clone()]);
+                    }
+                    repeats.put(self.simd, cells, &mut slab[places.start..], rows.places.len());
+                }
+                Some(repeats) => {
+                    repeats.put(self.simd, cells, &mut slab[places.clone()], 1);
+                    multiply(&mut slab[places], len, in_output);
+                }
+                None if self.w.are_places() => {
+                    for row in rows.places {
+                        if in_output {
+                            claim_next(&slab[row * len..(row + 1) * len]);
+                        }
+                        copy_over(cells, &mut slab[row * len..], len);
+                    }
+                }
+                None => {
+                    let rows = &mut slab[places];
+                    self.w.repeat(cells, width, &mut rows[..len], in_output);
+                    multiply(rows, len, in_output);
+                }
+            }
+        }
+    }
+}
+
+/// The different rows of one depth, with [`SLACK`](super::repeats::SLACK) behind the last, and how far they are apart.
+#[derive(Clone, Copy)]
+pub(super) struct Rounded<'c, T> {
+    pub(super) elements: &'c [T],
+    pub(super) pitch: usize,
+}
