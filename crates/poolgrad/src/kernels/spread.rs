@@ -15,8 +15,8 @@
 //! a row is formed, and rounded, once for each meeting of a stretch along D and one along H, and copied to all their
 //! rows. It has one place for each stretch along W, which is repeated last (see [`repeats`](super::repeats)). Short rows are put
 //! together in the cache to a *slab*, the part of one depth that a tile has, and slabs of small planes to longer pieces;
-//! they are formed in the output itself where it can hold them and is not to be streamed. Where each plane has a single
-//! output, all of its elements are the same.
+//! they are formed in the output itself where it can hold them and is not to be streamed. To be streamed, large slabs and
+//! long rows of single channels are made line by line. Where each plane has a single output, all of its elements are the same.
 //!
 //! Traffic per output: its gradient; per input: one write of its gradient.
 
@@ -262,7 +262,7 @@ impl<T: Float> Spread<'_, T> {
         }
     }
 
-    /// Writes depths of a block line by line, if they are long and to be streamed; how many.
+    /// Writes depths of a block line by line, if they are large and to be streamed; how many.
     #[inline(always)]
     fn stream_slabs<S: Simd>(
         &self,
@@ -273,10 +273,8 @@ impl<T: Float> Spread<'_, T> {
         if block.slab_len(1) * size_of::<T>() <= CLOSE {
             return 0;
         }
-        let mut flats = depths.map(|d| self.flat(block, d, 0));
-        let written =
-            flats.by_ref().take_while(|&flat| block.stream(rounded.elements, block.starts, (group, flat), out));
-        written.count()
+        let flats = depths.map(|d| self.flat(block, d, 0));
+        flats.take_while(|&flat| block.stream(rounded.elements, block.starts, (group, flat), out)).count()
     }
 
     /// Writes depths of a block whose rows are short: slab by slab, or several small ones together.

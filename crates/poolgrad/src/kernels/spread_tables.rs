@@ -162,8 +162,8 @@ impl<'s, A: Accumulator> Tables<'s, A> {
         }
     }
 
-    /// The cells of one depth with the element of each stretch in all of its columns. Never inlined, since it would take
-    /// registers from the ways that are used more.
+    /// The cells of one depth with the element of each stretch in all of its columns. A function of its own, since it would
+    /// take registers from the ways that are used more.
     #[inline(always)]
     fn repeat<'r, S: Simd, T: Element>(&self, simd: S, cells: &[T], repeated: &'r mut [T]) -> &'r [T] {
         let SpreadShape { row, cell, width, .. } = self.shape;
