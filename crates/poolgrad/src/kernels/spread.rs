@@ -60,8 +60,9 @@ pub(crate) struct Spread<'a, T: Float> {
 
 /// The elements that a worker holds.
 struct Lens {
-    /// The different rows of one depth.
+    /// The different rows of one depth, as sums, and as elements if these have to be rounded.
     cells: usize,
+    rounded: usize,
     /// What is written out in one go.
     pieces: usize,
     /// Whether that is a row.
@@ -69,14 +70,15 @@ struct Lens {
 }
 
 impl Lens {
-    fn new(axes: &[AxisWindows; 3], cut: &Partition, width: usize) -> Self {
+    fn new<T: Float>(axes: &[AxisWindows; 3], cut: &Partition, width: usize) -> Self {
         let [d, h, w] = cut.block();
         let cells = Stretches::most(&axes[1], h) * most_pitch(&axes[2], w, width) + SLACK;
+        let rounded = if T::from_wide(&[]).is_some() { 0 } else { cells };
         let (row, slab) = (w * width, h * w * width);
         let by_rows = w < axes[2].input() || row >= LONG;
         let is_depth = h == axes[1].input();
         let n_slabs = if is_depth { (GATHERED / slab).clamp(1, d) } else { 1 };
-        Self { cells, pieces: if by_rows { row } else { n_slabs * slab }, by_rows }
+        Self { cells, rounded, pieces: if by_rows { row } else { n_slabs * slab }, by_rows }
     }
 }
 
@@ -123,10 +125,10 @@ impl<'a, T: Float> Spread<'a, T> {
     pub(crate) fn bytes(geometry: &Geometry, (cut, width): (&Partition, usize)) -> usize {
         let axes = &geometry.axes;
         let block = cut.block();
-        let lens = Lens::new(axes, cut, width);
+        let lens = Lens::new::<T>(axes, cut, width);
         let even = booked::<T::Acc>(ROW) + 3 * booked::<T>(ROW);
         let stretches: usize = axes.iter().zip(block).map(|(axis, len)| Stretches::bytes(axis, len)).sum();
-        let rounded = booked::<T>(lens.cells) + booked::<T>(lens.pieces);
+        let rounded = booked::<T>(lens.rounded) + booked::<T>(lens.pieces);
         let repeats = if width == 1 { Repeats::bytes::<T>(block[2]) } else { 0 };
         let widen = Widen::<T>::bytes(&axes[2], block[2], width);
         let starts = booked::<u32>(block[1]);
@@ -141,7 +143,7 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
             return self.fill_evenly(tile, scratch);
         }
         let range = tile.range();
-        let lens = Lens::new(&self.geometry.axes, &self.cut, self.width);
+        let lens = Lens::new::<T>(&self.geometry.axes, &self.cut, self.width);
         let [axis_d, axis_h, axis_w] = &self.geometry.axes;
         let [d, h, w] = range.block.clone();
         // One after the other: an array's `map` is compiled for no level.
@@ -156,7 +158,7 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
         let block = Block { simd, d, h, w, repeats, starts };
         let mut cells = Cells {
             sums: scratch.row(lens.cells),
-            rounded: scratch.row(lens.cells),
+            rounded: scratch.row(lens.rounded),
             widen: Widen::new(
                 simd,
                 (&self.grad_output, &self.geometry),
