@@ -28,7 +28,7 @@ use super::repeats::{Repeats, SLACK};
 use super::rows::{self, ROW};
 use super::spread_block::{Block, LONG, Rounded};
 use super::stretches::{Stretches, multiply};
-use super::widen::{OutputRows, Widen, most_pitch, pitch};
+use super::widen::{MOST_OUTPUTS, OutputRows, Widen, most_pitch, pitch};
 use crate::dtype::{Accumulator, Element, Float, Sum};
 use crate::exec::stream::claim_next;
 use crate::exec::{Scratch, TileKernel, booked};
@@ -99,10 +99,10 @@ pub(crate) fn cut_for_spread(geometry: &Geometry, n_groups: usize, width: usize,
         let windows = even.next_multiple_of(window(axis));
         if windows <= most { windows } else { even }
     };
-    // A row of single channels has a table, if it is not of too many outputs.
-    let columns = if width == 1 { LONGEST.min((ROW - 2 * SLACK) * window(2)) } else { LONGEST / width };
+    // A row of single channels has a table, if it is not of too many outputs: two may reach in from outside.
+    let columns = if width == 1 { LONGEST.min((MOST_OUTPUTS - 2) * window(2)) } else { LONGEST / width };
     let w = part(2, columns.min(most));
-    // Short rows are put together, of long ones only the cells are held.
+    // Short rows are put together. Of long ones only the cells are held: those of two stretches for each window.
     let rows = if w * width < LONG {
         SLAB / (w * width)
     } else {

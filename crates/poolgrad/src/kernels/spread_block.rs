@@ -66,9 +66,10 @@ impl<S: Simd> Block<'_, S> {
         for (number, rows) in self.h.iter().enumerate() {
             let cells = &rounded.elements[number * rounded.pitch..];
             let places = rows.places.start * len..rows.places.end * len;
+            // An output is written from one line to the next, unless these are few.
+            let at_once = if in_output { places.len() } else { len };
             match &self.repeats {
-                // Row by row in an output, which is written from one line to the next.
-                Some(repeats) if len * if in_output { rows.places.len() } else { 1 } < LONG => {
+                Some(repeats) if at_once < LONG => {
                     if in_output {
                         claim_next(&slab[places.clone()]);
                     }

@@ -38,7 +38,6 @@ pub(super) struct Stretch {
 /// a place lies in one window or in two; with more, each place is a stretch, and its outputs are a window of the same rule.
 #[inline(always)]
 fn of_axis(axis: &AxisWindows, places: Range<usize>) -> impl Iterator<Item = Stretch> {
-    debug_assert!(axis.is_adaptive(), "windows without gaps");
     let are_many = axis.output() > axis.input();
     let of = if are_many { AxisWindows::adaptive(axis.output(), axis.input()) } else { *axis };
     let mut output = if are_many { places.start } else { axis.reaching(places.start..places.start + 1).start };
@@ -97,6 +96,7 @@ impl<'s> Stretches<'s> {
     /// The stretches of `places`, in scratch.
     #[inline(always)]
     pub(super) fn new(axis: &AxisWindows, places: Range<usize>, scratch: &mut Scratch<'s>) -> Self {
+        debug_assert!(axis.is_adaptive(), "windows without gaps, of which none lies behind the last place");
         let most = Self::most(axis, places.len());
         let [ends, firsts, lasts] = std::array::from_fn(|_| scratch.row::<usize>(most));
         let n = match axis.tiling() {

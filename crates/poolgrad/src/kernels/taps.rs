@@ -41,7 +41,7 @@ impl<'s, const N: usize> Taps<'s, N> {
     /// The most shares that are read, so that a vector may begin with the last of them.
     pub(super) const MOST: usize = N - 1 - SLACK;
 
-    /// The scratch bytes for tables of `len` elements of `A`, for all of which `tables` is a row of scratch too.
+    /// The scratch bytes for the permutations of `len` elements of `A`, besides the tables themselves.
     pub(super) fn bytes<A>(len: usize) -> usize {
         let bytes = booked::<u8>(len.saturating_add(SLACK).saturating_mul(size_of::<A>()));
         2 * bytes + booked::<u32>(len.saturating_add(SLACK) / (16 / size_of::<A>()))

@@ -71,6 +71,9 @@ const MOST_TAPS: usize = 8;
 /// Taps into the shares of a row.
 type RowTaps<'s> = Taps<'s, ROW>;
 
+/// The most outputs that a row of one channel may reach for there to be a table.
+pub(super) const MOST_OUTPUTS: usize = RowTaps::MOST;
+
 /// The most elements from one wide row of `n_columns` to the next.
 pub(super) fn most_pitch(axis: &AxisWindows, n_columns: usize, width: usize) -> usize {
     pitch(Stretches::most(axis, n_columns), width)
@@ -117,10 +120,10 @@ impl<'s, T: Float> Widen<'s, T> {
         let shares = scratch.row(ROW).try_into().unwrap_or_else(|_| unreachable!("a row of that length"));
         let buffers = RowBuffers::new(scratch, ROW);
         let axes = geometry.axes;
-        let table = if width == 1 && columns.outputs.len() <= RowTaps::MOST {
+        let table = if width == 1 && columns.outputs.len() <= MOST_OUTPUTS {
             let [_, n_h, n_w] = geometry.output();
             let are_neighbours = columns.outputs.len() == n_w && grad_output.run_len() >= n_h * n_w;
-            let most = if are_neighbours { RowTaps::MOST / n_w } else { 1 };
+            let most = if are_neighbours { MOST_OUTPUTS / n_w } else { 1 };
             Table::new(simd, (&axes[2], columns), n_rows.min(most), scratch)
         } else {
             None
@@ -143,7 +146,8 @@ impl<'s, T: Float> Widen<'s, T> {
     /// The elements from one wide row of a group of `width` channels to the next.
     #[inline(always)]
     pub(super) fn pitch(&self, columns: &Stretches<'_>, width: usize) -> usize {
-        pitch(columns.len(), if self.width == 1 { 1 } else { width })
+        // A last group of one channel among wider ones is laid out like these.
+        if self.width == 1 { pitch(columns.len(), 1) } else { columns.len() * width }
     }
 
     /// The rows of `outputs` that were made last of their `od`, each with what fills it up, and [`SLACK`] behind the last.
