@@ -222,3 +222,40 @@ pub(super) fn multiply<T: Element>(row: &mut [T], len: usize, in_output: bool) {
         done += more;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: the windows that each place lies in.
+    #[test]
+    fn places_of_a_stretch_lie_in_the_same_windows_and_neighbours_do_not() {
+        for (input, output) in (1..24).flat_map(|input| (1..40).map(move |output| (input, output))) {
+            let axis = AxisWindows::adaptive(input, output);
+            let outputs_of = |place: usize| -> Vec<usize> {
+                (0..output).filter(|&output| axis.cover(output).contains(&place)).collect()
+            };
+            for places in (0..input).flat_map(|start| (start + 1..=input).map(move |end| start..end)) {
+                let mut bytes = vec![0xa5; Stretches::bytes(&axis, places.len())];
+                let stretches = Stretches::new(&axis, places.clone(), &mut Scratch::new(&mut bytes));
+                let mut next = 0;
+                let mut before = Vec::new();
+                for stretch in stretches.iter() {
+                    assert_eq!(stretch.places.start, next, "{axis:?} {places:?}");
+                    let outputs: Vec<usize> = stretch.outputs.collect();
+                    assert!(outputs != before, "{axis:?} {places:?}");
+                    for place in stretch.places.clone() {
+                        assert_eq!(outputs_of(places.start + place), outputs, "{place} of {places:?} of {axis:?}");
+                    }
+                    (next, before) = (stretch.places.end, outputs);
+                }
+                assert_eq!(next, places.len());
+                assert!(places.len() < input || stretches.len() == Stretches::count(&axis));
+                let all = outputs_of(places.start)[0]..outputs_of(places.end - 1).pop().unwrap() + 1;
+                assert_eq!(stretches.outputs, all, "{axis:?} {places:?}");
+                let are_places = stretches.iter().all(|stretch| stretch.places.len() == 1);
+                assert_eq!(stretches.are_places(), are_places);
+            }
+        }
+    }
+}
