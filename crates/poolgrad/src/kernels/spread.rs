@@ -47,6 +47,9 @@ const SLAB: usize = 16 << 10;
 /// the first-level cache of most machines. A slab is written several times, which takes less than to make it again.
 const CLOSE: usize = 16 << 10;
 
+/// The elements of a row that is better put together with others, however many rows a window has.
+const SHORT: usize = 256;
+
 /// The most elements of a row that is not cut.
 const LONGEST: usize = 8 << 10;
 
@@ -75,7 +78,7 @@ impl Lens {
         let cells = Stretches::most(&axes[1], h) * most_pitch(&axes[2], w, width) + SLACK;
         let rounded = if T::from_wide(&[]).is_some() { 0 } else { cells };
         let (row, slab) = (w * width, h * w * width);
-        let by_rows = w < axes[2].input() || row >= LONG;
+        let by_rows = w < axes[2].input() || row >= LONG || slab > SLAB;
         let is_depth = h == axes[1].input();
         let n_slabs = if is_depth { (GATHERED / slab).clamp(1, d) } else { 1 };
         Self { cells, rounded, pieces: if by_rows { row } else { n_slabs * slab }, by_rows }
@@ -86,7 +89,9 @@ impl Lens {
 /// over the depths and rows that are copies of each other.
 pub(crate) fn cut_for_spread(geometry: &Geometry, n_groups: usize, width: usize, wanted: Wanted) -> Partition {
     let dims @ [n_d, n_h, n_w] = geometry.input();
-    let is_small = n_h.saturating_mul(n_w).saturating_mul(width) <= SLAB && n_d <= SLAB;
+    // The elements of a row, or of its cells where those are filled up to more.
+    let room = |w: usize| most_pitch(&geometry.axes[2], w, width).max(w * width);
+    let is_small = n_w <= SLAB && n_h.saturating_mul(room(n_w)) <= SLAB && n_d <= SLAB;
     if geometry.output_len() <= 1 || is_small {
         return Partition::new(n_groups, dims, wanted);
     }
@@ -102,13 +107,14 @@ pub(crate) fn cut_for_spread(geometry: &Geometry, n_groups: usize, width: usize,
     // A row of single channels has a table, if it is not of too many outputs: two may reach in from outside.
     let columns = if width == 1 { LONGEST.min((MOST_OUTPUTS - 2) * window(2)) } else { LONGEST / width };
     let w = part(2, columns.min(most));
-    // Short rows are put together. Of long ones only the cells are held: those of two stretches for each window.
-    let rows = if w * width < LONG {
-        SLAB / (w * width)
-    } else {
-        SLAB / most_pitch(&geometry.axes[2], w, width) / 2 * window(1)
+    // Short rows are put together. Of others only the cells are held, those of two stretches for each window, and what is made
+    // for a tile should serve for a whole one.
+    let rows = match w * width {
+        row if row < SHORT => SLAB / room(w),
+        row if row < LONG => (SLAB / row).max(window(1)),
+        _ => (SLAB / most_pitch(&geometry.axes[2], w, width) / 2).max(1) * window(1),
     };
-    let h = part(1, rows.max(window(1)).min(most / w));
+    let h = part(1, rows.min(most / w).max(1));
     let d = part(0, (most / (w * h)).min(SLAB));
     // What is the same for blocks of all groups is made once for a tile.
     let groups = (most / (w * h * d)).max(1);
@@ -123,16 +129,18 @@ impl<'a, T: Float> Spread<'a, T> {
 
     /// The scratch bytes of one worker.
     pub(crate) fn bytes(geometry: &Geometry, (cut, width): (&Partition, usize)) -> usize {
+        if geometry.output_len() == 1 {
+            return booked::<T::Acc>(ROW) + 3 * booked::<T>(ROW);
+        }
         let axes = &geometry.axes;
         let block = cut.block();
         let lens = Lens::new::<T>(axes, cut, width);
-        let even = booked::<T::Acc>(ROW) + 3 * booked::<T>(ROW);
         let stretches: usize = axes.iter().zip(block).map(|(axis, len)| Stretches::bytes(axis, len)).sum();
         let rounded = booked::<T>(lens.rounded) + booked::<T>(lens.pieces);
         let repeats = if width == 1 { Repeats::bytes::<T>(block[2]) } else { 0 };
         let widen = Widen::<T>::bytes(&axes[2], block[2], width);
         let starts = booked::<u32>(block[1]);
-        even.max(stretches + repeats + starts + booked::<T::Acc>(lens.cells) + rounded + widen)
+        stretches + repeats + starts + booked::<T::Acc>(lens.cells) + rounded + widen
     }
 }
 
@@ -181,13 +189,14 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
                 let rounded = self.cells_of(group, depths.outputs, &block, &mut cells);
                 match &mut to {
                     To::Memory(memory) => self.fill_memory((group, depths.places), (&block, rounded), memory),
-                    To::Rows(out) if lens.by_rows => {
-                        self.write_rows((group, depths.places), (&block, rounded), slabs.pieces, out);
-                    }
                     To::Rows(out) => {
                         let written = self.stream_slabs((group, depths.places.clone()), (&block, rounded), out);
                         let depths = depths.places.start + written..depths.places.end;
-                        self.write_slabs((group, depths), (&block, rounded), &mut slabs, out);
+                        if lens.by_rows {
+                            self.write_rows((group, depths), (&block, rounded), slabs.pieces, out);
+                        } else {
+                            self.write_slabs((group, depths), (&block, rounded), &mut slabs, out);
+                        }
                     }
                 }
             }
@@ -230,7 +239,7 @@ impl<T: Float> Spread<'_, T> {
         multiply(memory, len, true);
     }
 
-    /// Writes depths of a block whose rows are long, each row alone.
+    /// Writes depths of a block whose rows are long or many, each row alone.
     #[inline(always)]
     fn write_rows<S: Simd>(
         &self,
@@ -272,7 +281,8 @@ impl<T: Float> Spread<'_, T> {
         (block, rounded): (&Block<'_, S>, Rounded<'_, T>),
         out: &mut OutTile<'_, T>,
     ) -> usize {
-        if block.slab_len(1) * size_of::<T>() <= CLOSE {
+        let are_whole = block.w.n_places == self.geometry.input()[2];
+        if !are_whole || block.slab_len(1) * size_of::<T>() <= CLOSE {
             return 0;
         }
         let flats = depths.map(|d| self.flat(block, d, 0));
