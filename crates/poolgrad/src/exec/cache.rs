@@ -1,4 +1,4 @@
-//! The size of the last-level cache, as far as it can be counted on: what leaves it anyway is streamed.
+//! The last-level cache, as far as it can be counted on: what leaves it anyway is streamed.
 
 use std::sync::OnceLock;
 
@@ -10,13 +10,33 @@ const ASSUMED: usize = 32 << 20;
 /// that they kept from call to call, and not 67.
 const SHARE: usize = 28 << 20;
 
-/// The bytes of the largest cache of the first processor, up to the share of those that the program may use, and of two at
-/// least; read once.
-pub(crate) fn last_level_cache_bytes() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| {
+/// The last-level cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastLevelCache {
+    /// The bytes of the largest cache of the first processor, up to the share of those that the program may use, and of two at
+    /// least.
+    pub(crate) bytes: usize,
+    /// How many of them are kept from call to call even if others use the cache too.
+    pub(crate) kept: usize,
+}
+
+impl LastLevelCache {
+    /// One of so many bytes, for so many processors.
+    ///
+    /// A share is what was seen to be kept. Of a smaller cache all may be at hand or less: on a Zen 3 with 32 MiB, two processors
+    /// kept 16 of them.
+    pub(crate) fn new(bytes: usize, n_processors: usize) -> Self {
+        let share = SHARE.saturating_mul(n_processors.max(2));
+        if bytes > share { Self { bytes: share, kept: share } } else { Self { bytes, kept: bytes / 8 * 5 } }
+    }
+}
+
+/// This machine's, read once.
+pub(crate) fn last_level_cache() -> LastLevelCache {
+    static CACHE: OnceLock<LastLevelCache> = OnceLock::new();
+    *CACHE.get_or_init(|| {
         let n_processors = std::thread::available_parallelism().map_or(1, usize::from);
-        detect().unwrap_or(ASSUMED).min(SHARE.saturating_mul(n_processors.max(2)))
+        LastLevelCache::new(detect().unwrap_or(ASSUMED), n_processors)
     })
 }
 
@@ -40,6 +60,18 @@ fn parse(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cache_of_many_processors_is_counted_by_shares() {
+        let cache = |mebibytes: usize, n_processors| {
+            let LastLevelCache { bytes, kept } = LastLevelCache::new(mebibytes << 20, n_processors);
+            (bytes >> 20, kept >> 20)
+        };
+        assert_eq!(cache(32, 2), (32, 20));
+        assert_eq!(cache(480, 1), (56, 56), "of two at least");
+        assert_eq!(cache(480, 4), (112, 112));
+        assert_eq!(cache(480, 64), (480, 300));
+    }
 
     #[test]
     fn sizes_are_read_with_their_unit() {

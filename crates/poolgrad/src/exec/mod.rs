@@ -7,7 +7,7 @@ mod scratch;
 pub(crate) mod stream;
 mod tiles;
 
-pub(crate) use cache::last_level_cache_bytes;
+pub(crate) use cache::{LastLevelCache, last_level_cache};
 pub(crate) use crew::{Crew, Queue, max_workers};
 pub(crate) use scratch::{Scratch, booked};
 pub(crate) use tiles::{TileKernel, run_tiles};

@@ -7,7 +7,7 @@ use super::side_by_side::{SIDE_BY_SIDE, are_small};
 use crate::dtype::{DType, Float, Index};
 use crate::error::Error;
 use crate::exec::stream::{Written, streaming_by_rows_pays, streaming_pays};
-use crate::exec::{last_level_cache_bytes, max_workers};
+use crate::exec::{last_level_cache, max_workers};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::kernels::{
     Buckets, Expand, ExpandShape, Mean, PlanesShape, ROW, Spread, SpreadShape, Summing, Sweep, SweepLimits,
@@ -405,7 +405,7 @@ impl Limits {
         let from_memory = is_read_from_memory(checked);
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
-        let share = last_level_cache_bytes() / n_workers.saturating_mul(2).max(1);
+        let share = last_level_cache().bytes / n_workers.saturating_mul(2).max(1);
         let stays_close =
             SweepShape::reached(geometry, width).saturating_mul(accumulator) <= share.max(IN_PLACE_BYTES);
         let in_place = stays_close
