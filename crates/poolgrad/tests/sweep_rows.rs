@@ -1,8 +1,8 @@
-//! Gradients that are swept row by row, whose indices point to slices that are held, but to rows that are not.
+//! Gradients that are swept row by row or line by line, whose indices point to slices that are held, but to rows that are not.
 //!
 //! Oracle: sums by hand, of numbers so small that they are exact.
 
-use poolgrad::{Direction, MaxPool, Operands, Plan, PlanOptions, Tensor};
+use poolgrad::{Direction, Layout, MaxPool, Operands, Plan, PlanOptions, TensorView, TensorViewMut};
 
 const INPUT: [i64; 5] = [2, 3, 7, 40, 50];
 const OUTPUT: [i64; 5] = [2, 3, 4, 20, 25];
@@ -24,30 +24,60 @@ fn by_hand(grad_output: &[f32], indices: &[i64]) -> Vec<f32> {
     grad_input
 }
 
+/// The strides of channels that are neighbours.
+fn channels_last([_, c, d, h, w]: [i64; 5]) -> [i64; 5] {
+    [c * d * h * w, 1, h * w * c, w * c, c]
+}
+
+/// Those of planes.
+fn channels_first([_, c, d, h, w]: [i64; 5]) -> [i64; 5] {
+    [c * d * h * w, d * h * w, h * w, w, 1]
+}
+
+/// Elements in row-major order, put where these strides want them.
+fn arranged<T: Copy + Default>(elements: &[T], sizes: [i64; 5], strides: [i64; 5]) -> Vec<T> {
+    let mut memory = vec![T::default(); elements.len()];
+    for (i, &element) in elements.iter().enumerate() {
+        let mut rest = i as i64;
+        let mut at = 0;
+        for axis in (0..5).rev() {
+            at += rest % sizes[axis] * strides[axis];
+            rest /= sizes[axis];
+        }
+        memory[at as usize] = element;
+    }
+    memory
+}
+
 #[test]
 fn rows_that_are_not_held_are_found_by_other_means() {
     // The row of each window, the first and the last of all, and any.
     let rows: [fn(i64) -> i64; 4] = [|h| 2 * h, |_| 0, |_| INPUT[3] - 1, |h| h * 7 % INPUT[3]];
-    for row in rows {
+    let spec = MaxPool::new_3d([3, 3, 3]).stride([2, 2, 2]).padding([1, 1, 1]).spec(Direction::Gradient);
+    let layouts: [fn([i64; 5]) -> [i64; 5]; 2] = [channels_first, channels_last];
+    for (row, strides_of) in rows.into_iter().flat_map(|row| layouts.map(|strides_of| (row, strides_of))) {
+        let (strides, output_strides) = (strides_of(INPUT), strides_of(OUTPUT));
+        let layout = Layout::strided(OUTPUT, output_strides).unwrap();
         let indices = indices(row);
         let values: Vec<f32> = (0..indices.len()).map(|i| (i % 61) as f32 - 20.0).collect();
-        let wanted = by_hand(&values, &indices);
-        let grad_output = Tensor::from_vec(values, OUTPUT).unwrap();
-        let indices = Tensor::from_vec(indices, OUTPUT).unwrap();
-        let mut grad_input = Tensor::from_vec(vec![f32::NAN; wanted.len()], INPUT).unwrap();
-        let spec = MaxPool::new_3d([3, 3, 3]).stride([2, 2, 2]).padding([1, 1, 1]).spec(Direction::Gradient);
-        let operands = Operands::Scatter {
-            grad_output: *grad_output.view().desc(),
-            indices: *indices.view().desc(),
-            grad_input: *grad_input.view().desc(),
-        };
+        let wanted = arranged(&by_hand(&values, &indices), INPUT, strides);
+        let values = arranged(&values, OUTPUT, output_strides);
+        let indices = arranged(&indices, OUTPUT, output_strides);
+        let grad_output = TensorView::strided(&values, layout, 0).unwrap();
+        let indices = TensorView::strided(&indices, layout, 0).unwrap();
         for threads in [1, 3] {
+            let mut memory = vec![f32::NAN; wanted.len()];
+            let layout = Layout::strided(INPUT, strides).unwrap();
+            let grad_input = TensorViewMut::strided(&mut memory, layout, 0).unwrap();
+            let operands = Operands::Scatter {
+                grad_output: *grad_output.desc(),
+                indices: *indices.desc(),
+                grad_input: *grad_input.desc(),
+            };
             let options = PlanOptions::default().threads(threads).streaming(true).kernel("scatter:sweep");
             let plan = Plan::with_options(&spec, &operands, &options).unwrap();
-            grad_input.as_mut_slice::<f32>().unwrap().fill(f32::NAN);
-            let (grad_output, indices) = (grad_output.view(), indices.view());
-            plan.run(Operands::Scatter { grad_output, indices, grad_input: grad_input.view_mut() }).unwrap();
-            assert!(grad_input.as_slice::<f32>() == Some(&wanted[..]), "{}", plan.explain());
+            plan.run(Operands::Scatter { grad_output, indices, grad_input }).unwrap();
+            assert!(memory == wanted, "{strides:?}: {}", plan.explain());
         }
     }
 }

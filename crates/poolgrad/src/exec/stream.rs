@@ -32,9 +32,10 @@ pub(crate) fn streaming_pays(n_threads: usize) -> bool {
 /// Whether a few kilobytes at a time should be written past the cache, with other work in between that goes on meanwhile.
 ///
 /// On a Granite Rapids gradients so take 0.85 to 1.03 of the time, and on a Zen 3 0.8 to 0.9 if they are written as they are,
-/// but up to 1.13 if they are rounded on their way. It was not tried on a Zen 4 or 5.
-pub(crate) fn streaming_by_rows_pays(way: Written) -> bool {
-    imp::intel_stores_lines() == Some(true) || (way == Written::AsIs && imp::is_older_amd())
+/// but up to 1.13 if they are rounded on their way. It was not tried on a Zen 4 or 5, and that of groups of channels, which are
+/// written between additions on a Granite Rapids, on none of AMD's.
+pub(crate) fn streaming_by_rows_pays(way: Written, width: usize) -> bool {
+    imp::intel_stores_lines() == Some(true) || (way == Written::AsIs && width == 1 && imp::is_older_amd())
 }
 
 /// How sums become elements.
@@ -78,7 +79,7 @@ impl<T: Copy + FromBytes + IntoBytes + Immutable> Plain for T {}
 /// # Panics
 /// If the lengths differ, or `to` does not consist of whole cache lines.
 #[inline(always)]
-fn copy_lines<S: Simd, T: Plain>(simd: S, from: &[T], to: &mut [T]) {
+pub(crate) fn copy_lines<S: Simd, T: Plain>(simd: S, from: &[T], to: &mut [T]) {
     assert_eq!(from.len(), to.len(), "as many places as elements");
     let descends = is_better_descending(from.as_ptr().addr(), to.as_ptr().addr());
     let (from, to) = (from.as_bytes().as_chunks().0, Line::of(to));

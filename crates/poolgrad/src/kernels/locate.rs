@@ -161,21 +161,21 @@ pub(super) struct InSlices {
 impl InSlices {
     pub(super) const MOST: usize = 3;
 
-    /// For the slices `held` of `slice_len` offsets, of each of which `rows` are held, in a ring of `ring` slices of which that in
-    /// `slot` is the first. The numbers are those of a volume of at most [`LARGEST_VOLUME`].
+    /// For the slices `held` of `slice_len` offsets, of each of which those in `rows` are held, the first of them at `place_of` the
+    /// slice. The numbers are those of a volume of at most [`LARGEST_VOLUME`].
     pub(super) fn new(
         held: &Range<usize>,
         slice_len: usize,
         rows: Range<usize>,
-        (slot, ring): (usize, usize),
+        place_of: impl Fn(usize) -> usize,
     ) -> Self {
         let has = |i: usize| i + 1 < held.len();
-        let slot_of = |i: usize| (slot + i) % ring * rows.len();
-        let gap = |i: usize| small(slice_len).wrapping_add(small(slot_of(i))).wrapping_sub(small(slot_of(i + 1)));
+        let place = |i: usize| small(place_of(held.start + i));
+        let gap = |i: usize| small(slice_len).wrapping_add(place(i)).wrapping_sub(place(i + 1));
         let further: [usize; Self::MOST - 1] = std::array::from_fn(|i| i);
         Self {
             first: small(held.start * slice_len + rows.start),
-            at: small(slot_of(0)),
+            at: place(0),
             len: small(rows.len()),
             starts: further.map(|i| if has(i) { ((i + 1) * slice_len) as i32 } else { i32::MAX }),
             steps: further.map(|i| if has(i) { small(slice_len) } else { 0 }),
@@ -304,7 +304,9 @@ mod tests {
         {
             let rows = rows.start * width..rows.end * width;
             for slot in 0..ring {
-                let locate = InSlices::new(&held, slice_len, rows.clone(), (slot, ring));
+                let locate = InSlices::new(&held, slice_len, rows.clone(), |slice| {
+                    (slot + slice - held.start) % ring * rows.len()
+                });
                 let far = [u32::MAX, u32::MAX - 41, 1 << 31, (1 << 31) + 60, i32::MAX as u32, i32::MAX as u32 - 42];
                 for offset in (0..300).chain(far) {
                     let (slice, in_slice) = (offset as usize / slice_len, offset as usize % slice_len);

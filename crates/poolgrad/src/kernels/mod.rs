@@ -24,6 +24,7 @@ mod spread_planes;
 mod spread_tables;
 mod stretches;
 mod sweep;
+mod sweep_lines;
 mod sweep_rows;
 mod sweep_shape;
 mod taps;

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fearless_simd::Simd;
+
 use super::locate::Locate;
 use super::rows::ROW;
 use super::terms::Terms;
@@ -88,6 +90,31 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
             let Lane { group, elements, indices, terms } = lane;
             let outputs = self.load((*group, row), (indices, elements));
             n_added -= terms.add_all((locate, &mut *sums), width, outputs);
+        }
+        n_added
+    }
+
+    /// [`Outputs::add`], with `between` after each few outputs, which is handed the sums.
+    #[inline(always)]
+    pub(super) fn add_between<S: Simd>(
+        &self,
+        simd: S,
+        flat: Range<usize>,
+        lane: &mut Lane<'_, T, I>,
+        (locate, sums): (impl Locate, &mut [T::Acc]),
+        mut between: impl FnMut(&[T::Acc]),
+    ) -> u64 {
+        let width = self.width_of(lane.group);
+        let mut n_added = (flat.len() * width) as u64;
+        let mut rest = flat;
+        while let Some(row) = self.next_row(&mut rest, width) {
+            let Lane { group, elements, indices, terms } = lane;
+            let (indices, gradients) = self.load((*group, row), (indices, elements));
+            let most = Terms::<T::Acc>::most(width);
+            for outputs in indices.chunks(most).zip(gradients.chunks(most)) {
+                n_added -= terms.prepare((locate, sums.len()), width, outputs);
+                n_added -= terms.add_between(simd, outputs, sums, &mut between);
+            }
         }
         n_added
     }

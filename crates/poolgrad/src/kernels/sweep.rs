@@ -14,8 +14,8 @@
 //! Where slices are too large for that, a block of the plane is swept at a time: some rows of each slice, or some columns
 //! of some rows. Where the output can hold the sums and is not to be streamed, they are formed in it. Sums of a
 //! narrower type are held as such where each has one term, and also where few have more (see [`SecondTerms`]).
-//! Planes that are written past the cache are swept row by row within each slice, where windows reach few of them (see
-//! `sweep_rows`).
+//! What is written past the cache leaves row by row of single planes, and line by line of groups of channels, while outputs are
+//! added that come after, where windows reach few slices (see `sweep_rows` and `sweep_lines`).
 //!
 //! An index may point outside its window: that is legal, and then its sum may not be held any more, or not yet. So
 //! the kernel counts the additions. If all outputs were added, nothing more needs to be looked at; otherwise the
@@ -36,7 +36,7 @@ use super::locate::{FlatFrom, InBlock, InRing, InSlices, Locate};
 use super::outputs::{LANES, Lane, Outputs};
 use super::rows::{self, ROW};
 use super::second::SecondTerms;
-use super::sweep_shape::SweepShape;
+use super::sweep_shape::{Leave, SweepShape};
 use super::terms::Terms;
 use crate::dtype::{Index, Summed};
 use crate::exec::{Scratch, TileKernel, booked};
@@ -98,27 +98,36 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
             for (lane, group) in lanes.iter_mut().zip(groups.clone()) {
                 lane.group = group;
             }
-            if self.shape.rows > 0 {
-                let out = (&mut tile.first, &mut *staging);
-                n_added += self.sweep_rows(simd, stack.slices.clone(), &mut lanes[0], held[0], out);
-                group = groups.end;
-                continue;
-            }
-            let memory =
-                if self.shape.in_place { tile.first.memory(groups.clone(), range.flat.clone()) } else { None };
-            let sums = match memory.and_then(T::as_wide_mut) {
-                Some(memory) => {
-                    let mut parts = memory.chunks_exact_mut(memory.len() / n_now);
-                    let lanes = [(); LANES].map(|()| parts.next().unwrap_or_default());
-                    Sums { lanes, ring: stack.slices.len(), out: None }
+            n_added += match self.shape.leave {
+                Leave::Slices => {
+                    let memory = if self.shape.in_place {
+                        tile.first.memory(groups.clone(), range.flat.clone())
+                    } else {
+                        None
+                    };
+                    let sums = match memory.and_then(T::as_wide_mut) {
+                        Some(memory) => {
+                            let mut parts = memory.chunks_exact_mut(memory.len() / n_now);
+                            let lanes = [(); LANES].map(|()| parts.next().unwrap_or_default());
+                            Sums { lanes, ring: stack.slices.len(), out: None }
+                        }
+                        None => {
+                            let mut parts = held.iter_mut();
+                            let lanes =
+                                [(); LANES].map(|()| parts.next().map(|part| &mut **part).unwrap_or_default());
+                            Sums { lanes, ring: self.shape.held, out: Some((&mut tile.first, &mut *staging)) }
+                        }
+                    };
+                    self.sweep(simd, &stack, &mut lanes[..n_now], sums)
                 }
-                None => {
-                    let mut parts = held.iter_mut();
-                    let lanes = [(); LANES].map(|()| parts.next().map(|part| &mut **part).unwrap_or_default());
-                    Sums { lanes, ring: self.shape.held, out: Some((&mut tile.first, &mut *staging)) }
+                Leave::Rows(n_rows) => {
+                    let out = (&mut tile.first, &mut *staging);
+                    self.sweep_rows(simd, (stack.slices.clone(), n_rows), &mut lanes[0], held[0], out)
+                }
+                Leave::Lines => {
+                    self.sweep_lines(simd, &stack, &mut lanes[0], held[0], (&mut tile.first, &mut *staging))
                 }
             };
-            n_added += self.sweep(simd, &stack, &mut lanes[..n_now], sums);
             group = groups.end;
         }
         self.n_added.fetch_add(n_added, Ordering::Relaxed);
@@ -140,14 +149,14 @@ struct Sums<'m, 't, T: Summed> {
 }
 
 /// A block of a plane as a stack of parts of slices.
-struct Stack {
-    slices: Range<usize>,
+pub(super) struct Stack {
+    pub(super) slices: Range<usize>,
     /// The rows and the columns, and the outputs that reach them.
-    rows: Range<usize>,
+    pub(super) rows: Range<usize>,
     columns: Range<usize>,
-    reaching: [Range<usize>; 2],
+    pub(super) reaching: [Range<usize>; 2],
     /// The places of the block in each slice.
-    part: usize,
+    pub(super) part: usize,
     cut: Cut,
     locate: InBlock,
 }
@@ -182,7 +191,7 @@ impl Stack {
 
     /// Where in a ring of `ring` slices a slice is.
     #[inline(always)]
-    fn slot(&self, slice: usize, ring: usize) -> usize {
+    pub(super) fn slot(&self, slice: usize, ring: usize) -> usize {
         (slice - self.slices.start) % ring
     }
 }
@@ -287,8 +296,10 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
             Cut::Rows if held.len() <= InSlices::MOST => {
                 let [sums, ..] = sums;
                 let rows = stack.rows.start * stack.columns.len()..stack.rows.end * stack.columns.len();
-                let slot = first / stack.part;
-                let locate = InSlices::new(held, self.shape.slice_len(), rows, (slot, ring.1 / stack.part));
+                let n_slots = ring.1 / stack.part;
+                let locate = InSlices::new(held, self.shape.slice_len(), rows, |slice| {
+                    stack.slot(slice, n_slots) * stack.part
+                });
                 self.add_rows(stack, places, &mut lanes[0], (locate, &mut sums[..n_sums]))
             }
             Cut::Rows => {

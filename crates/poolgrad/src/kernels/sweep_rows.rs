@@ -21,6 +21,7 @@ use super::sweep_shape::SweepShape;
 use super::terms::{AT_ONCE, add_each, count, fetch_ahead_of, last, lines};
 use crate::dtype::{Index, Sum, Summed};
 use crate::exec::stream::{copy_past, round_past, whole_lines};
+use crate::geometry::AxisWindows;
 use crate::tensor::raw::OutTile;
 
 /// The most slices that the windows of one place of a stack may reach.
@@ -50,7 +51,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
     pub(super) fn sweep_rows<S: Simd>(
         &self,
         simd: S,
-        slices: Range<usize>,
+        (slices, n_rows): (Range<usize>, usize),
         lane: &mut Lane<'_, T, I>,
         sums: &mut [T::Acc],
         (out, staging): (&mut OutTile<'_, T>, &mut [T]),
@@ -64,8 +65,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
         let mut n_added = 0;
         for place in reaching.clone() {
             let is_last = place + 1 == reaching.end;
-            let end = if is_last { slices.end } else { axis.cover(place).end.clamp(held.end, slices.end) };
-            let next = if is_last { slices.end } else { axis.cover(place + 1).start.clamp(held.start, end) };
+            let (end, next) = reached(&axis, (place, is_last), &held, slices.end);
             let reached = Slices {
                 all: held.start..end,
                 first: slot(held.start),
@@ -74,7 +74,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
             };
             n_added += self.sweep_rows_at(
                 simd,
-                place,
+                (place, n_rows),
                 &reached,
                 lane,
                 sums,
@@ -92,7 +92,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
     fn sweep_rows_at<S: Simd>(
         &self,
         simd: S,
-        place: usize,
+        (place, n_rows): (usize, usize),
         slices: &Slices,
         lane: &mut Lane<'_, T, I>,
         sums: &mut [T::Acc],
@@ -107,8 +107,8 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
         let (mut loaded, mut outputs): (_, (&[I], &[T])) = (0..0, (&[], &[]));
         let mut rows = Rows::default();
         let mut n_added = 0;
-        for first in (0..axis.output()).step_by(self.shape.rows) {
-            let end = axis.output().min(first + self.shape.rows);
+        for first in (0..axis.output()).step_by(n_rows) {
+            let end = axis.output().min(first + n_rows);
             let complete = if end < axis.output() { axis.cover(end).start } else { axis.input() };
             let reached = complete.max(axis.cover(end - 1).end);
             rows.new = rows.held.end..reached * columns.input();
@@ -153,18 +153,38 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
     }
 }
 
-/// The memory of some places of a plane.
+/// Where those end that outputs at `place` of an axis reach, and those begin that outputs behind it reach, if sums are held of
+/// all from `held` on, and of none from `end` on: those behind the last window are written with it.
 #[inline(always)]
-fn memory_of<'o, T: Summed>(out: &'o mut OutTile<'_, T>, group: usize, flat: Range<usize>) -> &'o mut [T] {
+pub(super) fn reached(
+    axis: &AxisWindows,
+    (place, is_last): (usize, bool),
+    held: &Range<usize>,
+    end: usize,
+) -> (usize, usize) {
+    if is_last {
+        return (end, end);
+    }
+    let reached = axis.cover(place).end.clamp(held.end, end);
+    (reached, axis.cover(place + 1).start.clamp(held.start, reached))
+}
+
+/// The memory of some places of a group.
+#[inline(always)]
+pub(super) fn memory_of<'o, T: Summed>(
+    out: &'o mut OutTile<'_, T>,
+    group: usize,
+    flat: Range<usize>,
+) -> &'o mut [T] {
     if flat.is_empty() {
         return &mut [];
     }
-    out.consecutive(group, flat).expect("planes are contiguous where they are swept row by row")
+    out.consecutive(group, flat).expect("groups are contiguous where they are written by rows or lines")
 }
 
 /// Rounds sums and writes them past the cache.
 #[inline(always)]
-fn write<S: Simd, T: Summed>(simd: S, sums: &[T::Acc], memory: &mut [T], staging: &mut [T]) {
+pub(super) fn write<S: Simd, T: Summed>(simd: S, sums: &[T::Acc], memory: &mut [T], staging: &mut [T]) {
     if let Some(elements) = T::from_wide(sums) {
         return copy_past(simd, elements, memory);
     }

@@ -3,7 +3,7 @@
 use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::partition::{Partition, even};
 
-use super::locate::LARGEST_VOLUME;
+use super::locate::{InSlices, LARGEST_VOLUME};
 use super::outputs::LANES;
 use super::second;
 use super::sweep_rows::MOST;
@@ -14,6 +14,17 @@ const BURST: usize = 4 << 10;
 /// The least outputs of a row that is worth working on alone.
 const LEAST_COLUMNS: usize = 16;
 
+/// How complete sums are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// By whole slices, before outputs are added that reach others.
+    Slices,
+    /// By rows: after so many rows of outputs those that they complete.
+    Rows(usize),
+    /// By lines: what a row of outputs completes, between the additions of the next row.
+    Lines,
+}
+
 /// How planes are swept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SweepShape {
@@ -22,8 +33,7 @@ pub(crate) struct SweepShape {
     /// How many places of outputs are added at a time, and the most slices that their windows reach.
     pub(super) step: usize,
     pub(super) held: usize,
-    /// The rows of outputs that are added before the rows of sums are written that they complete; 0, if whole slices are.
-    pub(super) rows: usize,
+    pub(super) leave: Leave,
     /// The groups that are swept side by side.
     pub(super) n_lanes: usize,
     /// Whether sums are formed in the output.
@@ -50,11 +60,56 @@ pub(crate) struct SweepLimits {
     pub(crate) in_place: bool,
     /// Whether sums that can take only one term may be given more.
     pub(crate) second_terms: bool,
-    /// The bytes of an element, if whole planes of these are written past the cache.
+    /// The bytes of an element, if whole groups of these are written past the cache.
     pub(crate) streamed: Option<usize>,
     /// How many tiles there should be at least.
     pub(crate) least_tiles: usize,
     pub(crate) n_workers: usize,
+}
+
+impl SweepLimits {
+    /// The slices, rows and columns of a block whose sums can be held.
+    fn block(&self, axes: &[AxisWindows; 3]) -> [usize; 3] {
+        let dims = axes.map(|axis| axis.input());
+        let reach = axes.map(|axis| axis.most_covered(1));
+        let mut block = [reach[0], dims[1], dims[2]];
+        // Neighbouring blocks both read the outputs between them, so first the axis is cut that costs the least, and none to
+        // less than windows are long as long as another can be.
+        let ([_, rows, columns], [_, least_rows, least_columns]) = (ample_block(reach), least_block(reach));
+        let least = [(1, rows), (2, columns), (1, least_rows), (2, least_columns), (0, 1), (1, 1), (2, 1)];
+        for (axis, least) in least.into_iter().filter(|_| !self.in_place) {
+            let others = block.iter().product::<usize>().saturating_mul(self.width) / block[axis];
+            let fitting = (self.most_sums / others.max(1)).max(least);
+            if fitting < block[axis] {
+                block[axis] = even(dims[axis], fitting);
+            }
+        }
+        block
+    }
+
+    /// Whether groups of channels are better written past the cache line by line, where their blocks have whole rows.
+    fn leaves_by_lines(&self, axes: &[AxisWindows; 3]) -> bool {
+        let [slices, rows, columns] = axes;
+        let are_long = slices.output() > 1 && rows.output() > 1 && columns.output() >= LEAST_COLUMNS;
+        self.streamed.is_some()
+            && self.width > 1
+            && !self.second_terms
+            && slices.covers_all()
+            && rows.covers_all()
+            && are_long
+            && held_at_once(slices) <= InSlices::MOST
+            && completed_rows(axes) > 1
+    }
+
+    /// A block of whole rows for that, if enough of these can be held. It may be half as large again as others: what a row of
+    /// outputs touches, and what leaves meanwhile, is only a part of it.
+    fn block_of_rows(&self, axes: &[AxisWindows; 3]) -> Option<[usize; 3]> {
+        let [slices, rows, columns] = axes;
+        let row = held_at_once(slices).saturating_mul(columns.input()).saturating_mul(self.width);
+        let fitting = (self.most_sums / 2).saturating_mul(3) / row.max(1);
+        let block = [slices.most_covered(1), even(rows.input(), fitting.max(1)), columns.input()];
+        (fitting > rows.most_covered(1)).then_some(block)
+    }
 }
 
 impl SweepShape {
@@ -64,18 +119,8 @@ impl SweepShape {
         let dims = axes.map(|axis| axis.input());
         let reach = axes.map(|axis| axis.most_covered(1));
         let width = limits.width;
-        let mut block = [reach[0], dims[1], dims[2]];
-        // Neighbouring blocks both read the outputs between them, so first the axis is cut that costs the least, and none to
-        // less than windows are long as long as another can be.
-        let ([_, rows, columns], [_, least_rows, least_columns]) = (ample_block(reach), least_block(reach));
-        let least = [(1, rows), (2, columns), (1, least_rows), (2, least_columns), (0, 1), (1, 1), (2, 1)];
-        for (axis, least) in least.into_iter().filter(|_| !limits.in_place) {
-            let others = block.iter().product::<usize>().saturating_mul(width) / block[axis];
-            let fitting = (limits.most_sums / others.max(1)).max(least);
-            if fitting < block[axis] {
-                block[axis] = even(dims[axis], fitting);
-            }
-        }
+        let by_lines = limits.leaves_by_lines(&axes).then(|| limits.block_of_rows(&axes)).flatten();
+        let mut block = by_lines.unwrap_or_else(|| limits.block(&axes));
         let n_groups = geometry.n.saturating_mul(geometry.c.div_ceil(width));
         let blocks_per_slice = dims[1].div_ceil(block[1]) * dims[2].div_ceil(block[2]);
         if block[0] >= reach[0] {
@@ -89,7 +134,7 @@ impl SweepShape {
             axes,
             step: 1,
             held: 0,
-            rows: 0,
+            leave: Leave::Slices,
             n_lanes: 1,
             in_place: limits.in_place,
             second_terms: 0,
@@ -99,14 +144,21 @@ impl SweepShape {
             groups_per_tile: 1,
         };
         let part = shape.part_len();
-        shape.rows = shape.rows_at_once(limits);
-        while shape.rows == 0
+        shape.leave = match shape.rows_at_once(limits) {
+            _ if by_lines.is_some() && block[0] >= held_at_once(&axes[0]) => Leave::Lines,
+            0 => Leave::Slices,
+            rows => Leave::Rows(rows),
+        };
+        while shape.leave == Leave::Slices
             && shape.step < axes[0].output()
             && axes[0].most_covered(2 * shape.step).saturating_mul(part) <= limits.few_sums
         {
             shape.step *= 2;
         }
-        let most_held = if shape.rows > 0 { held_by_rows(&axes[0]) } else { axes[0].most_covered(shape.step) };
+        let most_held = match shape.leave {
+            Leave::Slices => axes[0].most_covered(shape.step),
+            Leave::Rows(_) | Leave::Lines => held_at_once(&axes[0]),
+        };
         shape.held = if shape.step < axes[0].output() { most_held } else { dims[0] };
         shape.held = if limits.in_place { 0 } else { shape.held.min(block[0]) };
         if limits.second_terms {
@@ -117,7 +169,9 @@ impl SweepShape {
         let tile_len = block.iter().product::<usize>().saturating_mul(width);
         if block == dims && n_groups / 4 >= limits.n_workers {
             // Single planes are swept side by side where they fit; channels of a wider group are independent anyway.
-            let fits = width == 1 && shape.rows == 0 && shape.sums_len().saturating_mul(LANES) <= limits.most_sums;
+            let fits = width == 1
+                && shape.leave == Leave::Slices
+                && shape.sums_len().saturating_mul(LANES) <= limits.most_sums;
             shape.n_lanes = if fits { LANES } else { 1 };
             let most = (n_groups / limits.least_tiles.max(1)).min(limits.most_sums / tile_len.max(1));
             shape.groups_per_tile = most.next_multiple_of(shape.n_lanes).max(shape.n_lanes);
@@ -136,13 +190,12 @@ impl SweepShape {
         if !(are_single && are_whole && have_no_gaps && are_long) {
             return 0;
         }
-        let held = held_by_rows(&slices);
+        let held = held_at_once(&slices);
         if held > MOST || held.saturating_mul(self.part_len()) > limits.most_sums {
             return 0;
         }
-        // The rows that a row of outputs completes on the average. If it is no more than one, most of the time goes to additions.
-        let completed = |axis: &AxisWindows| axis.input().div_ceil(axis.output());
-        let completed = completed(&slices).saturating_mul(completed(&rows));
+        // If it is no more than one, most of the time goes to additions.
+        let completed = completed_rows(&self.axes);
         let bytes = completed.saturating_mul(columns.input()).saturating_mul(element);
         if completed > 1 { BURST / bytes } else { 0 }
     }
@@ -208,9 +261,15 @@ impl SweepShape {
 
 /// The most slices that are held at a time where all between two windows are written together, and those behind the last one
 /// with it.
-fn held_by_rows(slices: &AxisWindows) -> usize {
+fn held_at_once(slices: &AxisWindows) -> usize {
     let behind = slices.input() - slices.cover(slices.output() - 1).end;
     slices.most_covered(1).saturating_add(behind)
+}
+
+/// The rows that a row of outputs completes on the average.
+fn completed_rows([slices, rows, _]: &[AxisWindows; 3]) -> usize {
+    let completed = |axis: &AxisWindows| axis.input().div_ceil(axis.output());
+    completed(slices).saturating_mul(completed(rows))
 }
 
 /// The sums of blocks that are as large as `block` finds fit for the windows.
@@ -346,7 +405,10 @@ mod tests {
                     FixedTaps { kernel_size, stride, padding: 1, dilation: 1 },
                 )
             });
-            SweepShape::new(&Geometry { n: 2, c: 64, axes }, &SweepLimits { streamed, ..limits(1) }).rows
+            match SweepShape::new(&Geometry { n: 2, c: 64, axes }, &SweepLimits { streamed, ..limits(1) }).leave {
+                Leave::Rows(rows) => rows,
+                _ => 0,
+            }
         };
         let windows = [(16, 3, 2), (112, 3, 2), (112, 3, 2)];
         assert_eq!([None, Some(2), Some(4), Some(8)].map(|streamed| rows(windows, streamed)), [0, 4, 2, 1]);
@@ -358,6 +420,32 @@ mod tests {
         assert_eq!(rows([(16, 5, 2), (112, 3, 2), (112, 3, 2)], Some(4)), 0, "more slices than are told apart");
         assert_eq!(rows([(16, 3, 2), (350, 3, 2), (112, 3, 2)], Some(2)), 4);
         assert_eq!(rows([(16, 3, 2), (400, 3, 2), (112, 3, 2)], Some(2)), 0, "slices that are cut");
+    }
+
+    #[test]
+    fn channels_leave_by_lines_where_whole_rows_of_enough_of_them_are_held() {
+        let shape = |axes: [(usize, i64, i64); 3], channels, streamed| {
+            let axes = axes.map(|(input, kernel_size, stride)| {
+                AxisWindows::fixed(
+                    (input, input / stride as usize),
+                    FixedTaps { kernel_size, stride, padding: 1, dilation: 1 },
+                )
+            });
+            SweepShape::new(&Geometry { n: 2, c: channels, axes }, &SweepLimits { streamed, ..limits(channels) })
+        };
+        let windows = [(16, 3, 2), (112, 3, 2), (112, 3, 2)];
+        let leaving = |axes, channels| {
+            let SweepShape { leave, block, .. } = shape(axes, channels, Some(4));
+            (leave == Leave::Lines).then_some(block)
+        };
+        assert_eq!(leaving(windows, 64), Some([16, 9, 112]));
+        assert_eq!(leaving(windows, 128), Some([16, 4, 112]));
+        assert_eq!(leaving(windows, 256), None, "no more rows than a window has");
+        assert_eq!(leaving([(16, 3, 1), (112, 3, 1), (112, 3, 1)], 64), None, "a row for each row");
+        assert_eq!(leaving([(16, 2, 3), (112, 3, 2), (112, 3, 2)], 64), None, "slices that no window reaches");
+        assert_eq!(leaving([(16, 3, 2), (112, 3, 2), (30, 3, 2)], 64), None, "short rows");
+        assert_eq!(leaving([(16, 4, 2), (112, 3, 2), (112, 3, 2)], 64), None, "more slices than are told apart");
+        assert_eq!(shape(windows, 64, None).leave, Leave::Slices);
     }
 
     #[test]

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use fearless_simd::Simd;
+
 use super::locate::Locate;
 use super::rows::widened;
 use super::second::SecondTerms;
@@ -141,6 +143,19 @@ impl<'s, A: Sum> Terms<'s, A> {
         }
     }
 
+    /// [`Terms::add`], with `between` after each few terms, which is handed the sums.
+    #[inline(always)]
+    pub(super) fn add_between<S: Simd, T, I>(
+        &self,
+        simd: S,
+        outputs: (&[I], &[T]),
+        sums: &mut [A],
+        between: impl FnMut(&[A]),
+    ) -> u64 {
+        let n = outputs.0.len();
+        add_between(simd, sums, (&self.places[..n], &self.terms[..n]), outputs, between)
+    }
+
     /// [`Terms::add`] for two groups in turns: neighbouring windows often share their maximum, so that each addition waits
     /// for the one before it, and the groups are independent.
     #[inline(always)]
@@ -168,6 +183,31 @@ fn add<A: Sum, T, I>(sums: &mut [A], (places, terms): (&[u32], &[A]), outputs: (
     let (places, terms) = last(places, terms);
     add_each(sums, pairs(places, terms), |_| count(&mut n_refused));
     n_refused
+}
+
+/// [`add`] with something to do between terms.
+#[inline(never)]
+fn add_between<S: Simd, A: Sum, T, I>(
+    simd: S,
+    sums: &mut [A],
+    (places, terms): (&[u32], &[A]),
+    outputs: (&[I], &[T]),
+    mut between: impl FnMut(&[A]),
+) -> u64 {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let mut n_refused = 0;
+            for (i, (places, terms)) in lines(places, terms).enumerate() {
+                fetch_ahead_of(outputs, i);
+                add_each(sums, pairs(places, terms), |_| count(&mut n_refused));
+                between(sums);
+            }
+            let (places, terms) = last(places, terms);
+            add_each(sums, pairs(places, terms), |_| count(&mut n_refused));
+            n_refused
+        },
+    )
 }
 
 /// [`add`], with a list of the terms that the sums could not take; returns how many these are.

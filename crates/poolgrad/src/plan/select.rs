@@ -400,8 +400,12 @@ impl Limits {
         let streaming = options.streaming.unwrap_or_else(|| streaming_pays(n_workers) && leaves());
         // Who asks for it gets it anyway.
         let written = if own_type { Written::AsIs } else { Written::Rounded };
-        let by_rows = options.streaming.unwrap_or_else(|| streaming_by_rows_pays(written));
-        let streams_rows = streaming && by_rows && checked.lifted.are_planes_contiguous();
+        let by_rows = options.streaming.unwrap_or_else(|| streaming_by_rows_pays(written, width));
+        let are_contiguous = match width {
+            1 => checked.lifted.are_planes_contiguous(),
+            _ => checked.lifted.grouped(width).are_groups_contiguous(),
+        };
+        let streams_rows = streaming && by_rows && are_contiguous;
         let from_memory = is_read_from_memory(checked);
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;

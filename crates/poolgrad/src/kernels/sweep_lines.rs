@@ -1,0 +1,204 @@
+//! A sweep of groups of channels that writes past the cache line by line.
+//!
+//! What is written past the cache waits in a few lines of the first level until memory takes it, and additions behind more than
+//! that wait too (see `sweep_rows`); a row of channels is much more. So the sums that a row of outputs completes stay where
+//! they are at first, and a few lines of them leave after each few outputs of the next row. Their places in the ring are not
+//! cleared before.
+//!
+//! Every sum that indices may point to must have been cleared, and none must be waiting. So the outputs of a row are only added
+//! to the rows that their windows reach, and are missed where their indices point elsewhere, which is rare.
+
+use std::ops::Range;
+
+use fearless_simd::Simd;
+
+use super::locate::InSlices;
+use super::outputs::Lane;
+use super::rows::clear;
+use super::sweep::{Stack, Sweep};
+use super::sweep_rows::{memory_of, reached, write};
+use super::sweep_shape::SweepShape;
+use super::terms::AT_ONCE;
+use crate::dtype::{Index, Summed};
+use crate::exec::stream::{LINE, copy_lines, round_lines, whole_lines};
+use crate::tensor::raw::OutTile;
+
+/// Rows of some slices whose sums are complete and wait to be written.
+#[derive(Default)]
+struct Waiting {
+    slices: Range<usize>,
+    rows: Range<usize>,
+}
+
+impl Waiting {
+    /// Whether they may lie where these rows of other slices do.
+    fn is_in_the_way_of(&self, rows: &Range<usize>) -> bool {
+        self.rows.start < rows.end && rows.start < self.rows.end
+    }
+}
+
+/// Where the rows of a block are.
+#[derive(Clone, Copy)]
+struct Places<'s> {
+    stack: &'s Stack,
+    /// The slices of the ring, the rows and columns of a slice, and the channels of a place.
+    ring: usize,
+    slice: [usize; 2],
+    width: usize,
+}
+
+impl Places<'_> {
+    /// The place in the ring of the first of these rows.
+    #[inline(always)]
+    fn first(self, slice: usize, rows: &Range<usize>) -> usize {
+        self.stack.slot(slice, self.ring) * self.stack.part + (rows.start - self.stack.rows.start) * self.slice[1]
+    }
+
+    /// Their sums.
+    #[inline(always)]
+    fn sums(self, slice: usize, rows: &Range<usize>) -> Range<usize> {
+        let first = self.first(slice, rows) * self.width;
+        first..first + rows.len() * self.slice[1] * self.width
+    }
+
+    /// Their places in the plane.
+    #[inline(always)]
+    fn flat(self, slice: usize, rows: &Range<usize>) -> Range<usize> {
+        let first = (slice * self.slice[0] + rows.start) * self.slice[1];
+        first..first + rows.len() * self.slice[1]
+    }
+}
+
+impl<T: Summed, I: Index> Sweep<'_, T, I> {
+    /// Forms the sums of a block of a group and writes them; returns how many outputs it added.
+    #[inline(always)]
+    pub(super) fn sweep_lines<S: Simd>(
+        &self,
+        simd: S,
+        stack: &Stack,
+        lane: &mut Lane<'_, T, I>,
+        sums: &mut [T::Acc],
+        (out, staging): (&mut OutTile<'_, T>, &mut [T]),
+    ) -> u64 {
+        let SweepShape { axes: [axis, rows, columns], held: ring, .. } = self.shape;
+        let width = self.outputs.width_of(lane.group);
+        let places = Places { stack, ring, slice: [rows.input(), columns.input()], width };
+        let sums = &mut sums[..ring * stack.part * width];
+        let mut waiting = Waiting::default();
+        let mut held = stack.slices.start..stack.slices.start;
+        let mut n_added = 0;
+        let reaching = axis.reaching(stack.slices.clone());
+        // Behind the last window.
+        if reaching.is_empty() || stack.reaching[0].is_empty() {
+            for slice in stack.slices.clone() {
+                memory_of(out, lane.group, places.flat(slice, &stack.rows)).fill(T::default());
+            }
+            return 0;
+        }
+        for place in reaching.clone() {
+            let is_last = place + 1 == reaching.end;
+            let (end, next) = reached(&axis, (place, is_last), &held, stack.slices.end);
+            let new = held.end..end;
+            held.end = end;
+            let mut held_rows = stack.rows.start..stack.rows.start;
+            for row in stack.reaching[0].clone() {
+                let is_last = row + 1 == stack.reaching[0].end;
+                let (end, next_row) = reached(&rows, (row, is_last), &held_rows, stack.rows.end);
+                let new_rows = held_rows.end..end;
+                held_rows.end = end;
+                if waiting.is_in_the_way_of(&new_rows) {
+                    let Waiting { slices, rows } = std::mem::take(&mut waiting);
+                    for slice in slices {
+                        let memory = memory_of(out, lane.group, places.flat(slice, &rows));
+                        write(simd, &sums[places.sums(slice, &rows)], memory, staging);
+                    }
+                }
+                for slice in new.clone() {
+                    clear(&mut sums[places.sums(slice, &new_rows)]);
+                }
+                let offsets = held_rows.start * columns.input()..held_rows.end * columns.input();
+                let locate =
+                    InSlices::new(&held, self.shape.slice_len(), offsets, |slice| places.first(slice, &held_rows));
+                // Each of the slices that wait leaves during as many outputs.
+                let n_parts = waiting.slices.len().max(1);
+                let first = (place * rows.output() + row) * columns.output();
+                for part in 0..n_parts {
+                    let [start, end] = [part, part + 1].map(|part| first + columns.output() * part / n_parts);
+                    let Some(slice) = waiting.slices.next() else {
+                        n_added += self.outputs.add(start..end, lane, (locate, &mut *sums));
+                        continue;
+                    };
+                    let memory = memory_of(out, lane.group, places.flat(slice, &waiting.rows));
+                    let n_turns = ((end - start) * width).div_ceil(AT_ONCE);
+                    let sums_of = (&*sums, places.sums(slice, &waiting.rows).start);
+                    let mut leaving = Leaving::new(simd, sums_of, memory, n_turns, staging);
+                    let add = |sums: &[T::Acc]| leaving.some(simd, sums);
+                    n_added += self.outputs.add_between(simd, start..end, lane, (locate, &mut *sums), add);
+                    leaving.rest(simd, sums);
+                }
+                waiting = Waiting { slices: held.start..next, rows: held_rows.start..next_row };
+                held_rows.start = next_row;
+            }
+            held.start = next;
+        }
+        for slice in waiting.slices {
+            let memory = memory_of(out, lane.group, places.flat(slice, &waiting.rows));
+            write(simd, &sums[places.sums(slice, &waiting.rows)], memory, staging);
+        }
+        n_added
+    }
+}
+
+/// Sums that are written a few lines at a time.
+struct Leaving<'m, T> {
+    /// Where the next of them is, and how many leave at once.
+    from: usize,
+    at_once: usize,
+    /// The memory for them: the lines, and what does not fill one.
+    lines: &'m mut [T],
+    end: &'m mut [T],
+    staging: &'m mut [T],
+}
+
+impl<'m, T: Summed> Leaving<'m, T> {
+    /// The sums from `from` on, for which there is `memory`, in `n_turns`. The first are written at once, up to a whole line.
+    #[inline(always)]
+    fn new<S: Simd>(
+        simd: S,
+        (sums, from): (&[T::Acc], usize),
+        memory: &'m mut [T],
+        n_turns: usize,
+        staging: &'m mut [T],
+    ) -> Self {
+        let Range { start, end } = whole_lines(memory);
+        let (first, rest) = memory.split_at_mut(start);
+        write(simd, &sums[from..from + start], first, staging);
+        let (lines, end) = rest.split_at_mut(end - start);
+        let n_lines = size_of_val(lines) / LINE;
+        let at_once = n_lines.div_ceil(n_turns.max(1)) * (LINE / size_of::<T>());
+        Self { from: from + start, at_once, lines, end, staging }
+    }
+
+    /// Writes a few lines.
+    #[inline(always)]
+    fn some<S: Simd>(&mut self, simd: S, sums: &[T::Acc]) {
+        let n = self.at_once.min(self.lines.len());
+        let (now, rest) = std::mem::take(&mut self.lines).split_at_mut(n);
+        let sums = &sums[self.from..self.from + n];
+        match T::from_wide(sums) {
+            Some(elements) => copy_lines(simd, elements, now),
+            None if round_lines(simd, sums, now) => (),
+            None => write(simd, sums, now, self.staging),
+        }
+        (self.from, self.lines) = (self.from + n, rest);
+    }
+
+    /// Writes what is left.
+    #[inline(always)]
+    fn rest<S: Simd>(self, simd: S, sums: &[T::Acc]) {
+        let Self { from, lines, end, staging, .. } = self;
+        let n_lines = lines.len();
+        write(simd, &sums[from..from + n_lines], lines, staging);
+        write(simd, &sums[from + n_lines..][..end.len()], end, staging);
+    }
+}
