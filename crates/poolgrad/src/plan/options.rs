@@ -67,7 +67,7 @@ impl PlanOptions {
     }
 
     /// Whether outputs bypass the cache. By default those do that would leave the last-level cache before anyone reads them: a
-    /// gradient that is larger, or larger than five eighths of it for max pooling, or that is pushed out by what is read; and
+    /// gradient that is larger, or for max pooling larger than what others leave of it, or that is pushed out by what is read; and
     /// the outputs of a forward operator that reads and writes twice as much as the cache holds. Few threads of an older Intel
     /// processor write faster through the cache, and do.
     #[must_use]
