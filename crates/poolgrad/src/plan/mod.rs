@@ -3,6 +3,7 @@
 mod check;
 mod cost;
 mod explain;
+mod limits;
 mod options;
 mod run;
 mod select;

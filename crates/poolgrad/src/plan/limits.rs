@@ -1,0 +1,221 @@
+//! What a plan may use: how many threads and accumulators, how many channels at a time, and what pays where.
+
+use super::check::Checked;
+use super::cost::{Sums, is_read_from_memory, leaves_the_cache, work};
+use super::options::PlanOptions;
+use super::select::Kernel;
+use super::side_by_side::{SIDE_BY_SIDE, are_small};
+use crate::dtype::DType;
+use crate::exec::stream::{Written, streaming_by_rows_pays, streaming_pays};
+use crate::exec::{last_level_cache, max_workers};
+use crate::geometry::{AxisWindows, Geometry};
+use crate::kernels::{ExpandShape, ROW, Summing, SweepShape, WIDEST, most_channels};
+use crate::spec::{Direction, Spec};
+
+/// The bytes of accumulators that a tile may have: they should stay in the second-level cache.
+const TILE_BYTES: usize = 256 << 10;
+
+/// The bytes up to which sums that are still added to may lie in the output; half of a worker's part of the last-level cache,
+/// if that is more. Beyond that they would leave the caches before they are complete; smaller blocks, which are copied to the
+/// output, do not.
+const IN_PLACE_BYTES: usize = 4 << 20;
+
+/// How much larger tiles are that outputs are spread over. These are filled piece by piece, so that nothing has to stay close,
+/// and their tables are made once for each: with tiles of a plane or less they take a tenth of the time, and up to a quarter.
+const SPREAD: usize = 32;
+
+/// The most accumulators that a tile may be wished to have: what a worker holds is located by 31 bits.
+const LARGEST_TILE: usize = 1 << 29;
+
+/// Less [`work`] than this is done by the caller's thread: waking others would take longer.
+const PARALLEL_FROM: usize = 256 << 10;
+
+/// Tiles for each worker, so that one that is held up does not hold up the others.
+pub(super) const TILES_PER_WORKER: usize = 4;
+
+/// Inputs to each output from which on rounding only the sums with terms is faster than rounding all.
+const SPARSE: usize = 32;
+
+/// The same in a sweep, which keeps second terms aside instead.
+const SPARSE_TO_SWEEP: usize = 48;
+
+/// Inputs to each output up to which it matters how often outputs are read.
+const MUCH: usize = 8;
+
+/// Windows that an input lies in, and inputs of a window, from which on it matters that sums of neighbouring places lie on pages
+/// of their own.
+const MANY: usize = 16;
+
+/// The bytes of a page: a processor finds some tens of them at once.
+const PAGE: usize = 4 << 10;
+
+/// What a plan may use.
+pub(super) struct Limits {
+    /// The accumulators that stay close to a worker.
+    pub(super) tile_elements: usize,
+    /// The elements of a tile that outputs are spread over.
+    pub(super) spread_elements: usize,
+    pub(super) n_workers: usize,
+    /// The channels that are worked on together.
+    pub(super) width: usize,
+    /// The bytes of an accumulator.
+    pub(super) accumulator: usize,
+    /// How outputs are expanded over their windows, if they can be.
+    pub(super) expand: Option<ExpandShape>,
+    /// How the sums of a max gradient are formed.
+    pub(super) summing: Summing,
+    /// Whether, in a sweep, few are given more than one term, and there is room for these.
+    pub(super) second_terms: bool,
+    /// Whether the output can hold them.
+    pub(super) in_place: bool,
+    /// Whether outputs are written past the cache.
+    pub(super) streaming: bool,
+    /// Whether they may be row by row.
+    pub(super) streams_rows: bool,
+    /// Whether what is read is too much to be in the cache.
+    pub(super) from_memory: bool,
+}
+
+impl Limits {
+    /// The accumulators that are cleared, added to and written out in quick succession, so that they should be close.
+    pub(super) fn few_sums(&self) -> usize {
+        (self.tile_elements / 4).max(1)
+    }
+
+    /// Whether there are as many groups of planes as `rounds` for each worker.
+    pub(super) fn occupies_workers(&self, geometry: &Geometry, rounds: usize) -> bool {
+        let rounds = if self.n_workers == 1 { 1 } else { rounds };
+        self.n_workers.saturating_mul(rounds) <= (geometry.n * geometry.c.div_ceil(self.width)).max(1)
+    }
+
+    /// The accumulators that a worker holds at all.
+    pub(super) fn most_sums(&self) -> usize {
+        self.tile_elements.saturating_mul(2)
+    }
+
+    /// Limits for groups of as many channels as are good to work on together.
+    pub(super) fn new(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Self {
+        let up_to = |channels| Self::of_groups_up_to(channels, (spec, checked, options));
+        let sweeps = Kernel::family(spec).contains(&Kernel::ScatterSweep);
+        let geometry = &checked.geometry;
+        let reads_much = geometry.output_len().saturating_mul(MUCH) >= geometry.input_len();
+        let exceeds = |limits: &Self, sums: fn(&Geometry, usize) -> usize| {
+            !limits.in_place && reads_much && sums(geometry, limits.width) > limits.most_sums()
+        };
+        let widest = up_to(usize::MAX);
+        let times =
+            |count: fn(&AxisWindows) -> usize| geometry.axes.iter().map(count).fold(1, usize::saturating_mul);
+        let overlaps_much = times(AxisWindows::most_sharing) >= MANY && times(|axis| axis.most_covered(1)) >= MANY;
+        let fills_pages = !widest.in_place && widest.width.saturating_mul(widest.accumulator) >= PAGE;
+        let is_too_wide = exceeds(&widest, SweepShape::least_sums) || (overlaps_much && fills_pages);
+        if !sweeps || !is_too_wide {
+            return widest;
+        }
+        // Blocks shorter than windows would read each output again and again, and sums on many pages are hard to find. Narrower
+        // groups read and write memory in small pieces, which is slow, so they should at least read nothing again.
+        let narrower =
+            [1, 2, 4, 8].into_iter().map(|parts| WIDEST / parts).filter(|&channels| channels < widest.width);
+        narrower.map(up_to).find(|limits| !exceeds(limits, SweepShape::ample_sums)).unwrap_or(widest)
+    }
+
+    /// Limits for groups of at most `channels` channels.
+    fn of_groups_up_to(channels: usize, (spec, checked, options): (&Spec, &Checked, &PlanOptions)) -> Self {
+        let accumulator = if checked.dtype == DType::F64 { size_of::<f64>() } else { size_of::<f32>() };
+        let [tile_elements, spread_elements] = [1, SPREAD]
+            .map(|times| options.tile_elements.unwrap_or(TILE_BYTES / accumulator * times).min(LARGEST_TILE));
+        let geometry = &checked.geometry;
+        let disjoint = geometry.axes.iter().all(|axis| axis.are_disjoint());
+        let is_sparse = |least: usize| geometry.output_len().saturating_mul(least) <= geometry.input_len();
+        let summing = match checked.dtype {
+            DType::F16 | DType::BF16 if disjoint => Summing::Once,
+            DType::F16 | DType::BF16 if is_sparse(SPARSE) => Summing::Few,
+            _ => Summing::All,
+        };
+        let is_small = work(spec, checked, summing) < PARALLEL_FROM;
+        // The pool is only asked, and so only started, by a problem that is worth it.
+        let n_workers = match options.threads {
+            Some(threads) => threads,
+            None if is_small => 1,
+            None => max_workers(),
+        };
+        // Elements that are added and compared as they are.
+        let is_wide = matches!(checked.dtype, DType::F32 | DType::F64);
+        // A place of a group cannot be shared out among workers.
+        let has_places =
+            geometry.n.saturating_mul(geometry.output_len()) >= n_workers.saturating_mul(TILES_PER_WORKER);
+        let takes_one_row = match Kernel::family(spec)[0] {
+            // Sums are formed in as many rows as are needed.
+            Kernel::ExpandRows | Kernel::SpreadPlanes | Kernel::SpreadRows => true,
+            Kernel::MeanRows => has_places,
+            Kernel::MaxRows => {
+                let is_whole = checked.lifted.grouped(geometry.c).are_groups_contiguous();
+                has_places && is_whole && geometry.c <= ROW.min(most_channels(geometry, is_wide))
+            }
+            _ => false,
+        };
+        let width = match geometry.c {
+            c if spec.direction == Direction::Forward && are_small(&spec.pool, checked) => c.min(SIDE_BY_SIDE),
+            _ if !checked.lifted.is_channels_last() => 1,
+            // Groups of all channels are contiguous; scattering to them, and filling them, takes no more than one row.
+            c if c <= WIDEST || (c <= ROW && takes_one_row) => c,
+            // Whole cache lines, where the channels fill them; the more, the smaller planes are. A power of two, so that what
+            // is filled by whole groups has room for the last one too, which may be narrower.
+            _ if takes_one_row => {
+                let close = tile_elements / geometry.input_len().max(1);
+                1 << close.clamp(WIDEST / 2, ROW).ilog2()
+            }
+            _ => WIDEST / 2,
+        };
+        let width = width.min(channels);
+        let n_workers = if cfg!(feature = "rayon") { n_workers } else { 1 };
+        let second_terms = summing == Summing::Few
+            && is_sparse(SPARSE_TO_SWEEP)
+            && SweepShape::takes_second_terms(geometry, width);
+        let own_type = summing == Summing::Once || second_terms || is_wide;
+        let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
+        let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();
+        let expands_anyway = expand.is_some_and(|shape| shape.pays(summing == Summing::Once, false));
+        let in_output = own_type && !expands_anyway;
+        let sums = Sums {
+            of_maxima: checked.has_indices,
+            in_output,
+            are_rounded: !own_type && summing == Summing::All,
+            width,
+        };
+        let leaves = || leaves_the_cache(spec.direction, checked, sums);
+        let streaming = options.streaming.unwrap_or_else(|| streaming_pays(n_workers) && leaves());
+        // Who asks for it gets it anyway.
+        let written = if own_type { Written::AsIs } else { Written::Rounded };
+        let by_rows = options.streaming.unwrap_or_else(|| streaming_by_rows_pays(written, width));
+        let are_contiguous = match width {
+            1 => checked.lifted.are_planes_contiguous(),
+            _ => checked.lifted.grouped(width).are_groups_contiguous(),
+        };
+        let streams_rows = streaming && by_rows && are_contiguous;
+        let from_memory = is_read_from_memory(checked);
+        // Places of channels are 32 bits.
+        let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
+        let share = last_level_cache().bytes / n_workers.saturating_mul(2).max(1);
+        let stays_close =
+            SweepShape::reached(geometry, width).saturating_mul(accumulator) <= share.max(IN_PLACE_BYTES);
+        let in_place = stays_close
+            && own_type
+            && !streaming
+            && is_small
+            && checked.lifted.grouped(width).are_groups_contiguous();
+        Self {
+            tile_elements,
+            spread_elements,
+            n_workers,
+            width,
+            accumulator,
+            expand,
+            summing,
+            second_terms,
+            in_place,
+            streaming,
+            streams_rows,
+            from_memory,
+        }
+    }
+}
