@@ -132,8 +132,14 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
                     let n_turns = ((end - start) * width).div_ceil(AT_ONCE);
                     let sums_of = (&*sums, places.sums(slice, &waiting.rows).start);
                     let mut leaving = Leaving::new(simd, sums_of, memory, n_turns, staging);
-                    let add = |sums: &[T::Acc]| leaving.some(simd, sums);
-                    n_added += self.outputs.add_between(simd, start..end, lane, (locate, &mut *sums), add);
+                    n_added += self.outputs.add_between(
+                        simd,
+                        start..end,
+                        lane,
+                        (locate, &mut *sums),
+                        #[inline(always)]
+                        |sums| leaving.some(simd, sums),
+                    );
                     leaving.rest(simd, sums);
                 }
                 waiting = Waiting { slices: held.start..next, rows: held_rows.start..next_row };
