@@ -5,6 +5,9 @@ use poolgrad::{DType, Element, Layout, Sizes, Tensor, TensorDesc, TensorView, Te
 use crate::arrange::Arrangement;
 use crate::scalar::{Scalar, with_element};
 
+/// The bytes of a cache line.
+const LINE: usize = 64;
+
 /// A tensor somewhere in a buffer of garbage.
 ///
 /// Every element starts as garbage: a NaN with a payload that no computation makes, or a number that no index can be.
@@ -18,10 +21,17 @@ pub struct Storage {
 
 impl Storage {
     /// A tensor of garbage in a buffer of garbage.
+    ///
+    /// What the arrangement calls the first place lies on a cache line, as memory of `aclrtMalloc` and PyTorch does.
     #[must_use]
     pub fn garbage(dtype: DType, arrangement: &Arrangement) -> Self {
-        let buffer = with_element!(dtype, T => owned(vec![T::GARBAGE; arrangement.len], arrangement.len));
-        Self { buffer, layout: arrangement.layout, offset: arrangement.offset }
+        let (buffer, first) = with_element!(dtype, T => {
+            let len = arrangement.len + LINE / size_of::<T>();
+            let elements = vec![T::GARBAGE; len];
+            let first = elements.as_ptr().align_offset(LINE);
+            (owned(elements, len), first)
+        });
+        Self { buffer, layout: arrangement.layout, offset: first + arrangement.offset }
     }
 
     /// Writes the tensor's elements in row-major order, each rounded to nearest once.
