@@ -9,7 +9,7 @@ mod word;
 
 use std::fmt;
 
-use fearless_simd::{Simd, SimdBase};
+use fearless_simd::{Select, Simd, SimdBase};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -136,6 +136,13 @@ pub(crate) trait Accumulator:
 {
     /// A vector of these, as wide as the registers of the level.
     type Vector<S: Simd>: SimdBase<S, Element = Self, ByteVector = S::u8s>;
+    /// Adds to each of `sums` its term, if its code is that of `here`.
+    fn add_where<S: Simd>(
+        sums: Self::Vector<S>,
+        terms: Self::Vector<S>,
+        codes: <Self::Word as Word>::Vector<S>,
+        here: <Self::Word as Word>::Vector<S>,
+    ) -> Self::Vector<S>;
     /// The nearest value to a count of elements.
     fn from_count(count: u64) -> Self;
 }
@@ -181,6 +188,8 @@ pub(crate) trait Index: Element {
     fn offset(self) -> usize;
     /// The index as an offset below `2^31`; a larger number where it is none.
     fn small_offset(self) -> u32;
+    /// Those of a row, where they are as wide.
+    fn as_small_offsets(row: &[Self]) -> Option<&[u32]>;
     /// Those of a row: the row itself where they are as wide, or in `buffer`.
     fn small_offsets<'a>(row: &'a [Self], buffer: &'a mut [u32]) -> &'a [u32];
     /// The index, which as an offset is beyond all tensors where it is negative.
@@ -202,7 +211,7 @@ macro_rules! elements {
 elements!(f32 => F32, f64 => F64, f16 => F16, bf16 => BF16, i32 => I32, i64 => I64);
 
 macro_rules! accumulators {
-    ($($type:ty => $word:ty, $vector:ident);*) => {$(
+    ($($type:ty => $word:ty, $vector:ident, $words:ident);*) => {$(
         impl Sum for $type {
             const ZERO: Self = 0.0;
             // Negative zero leaves even positive zero as it is.
@@ -226,6 +235,15 @@ macro_rules! accumulators {
         }
         impl Accumulator for $type {
             type Vector<S: Simd> = S::$vector;
+            #[inline(always)]
+            fn add_where<S: Simd>(
+                sums: S::$vector,
+                terms: S::$vector,
+                codes: S::$words,
+                here: S::$words,
+            ) -> S::$vector {
+                codes.simd_eq(here).select(sums + terms, sums)
+            }
             #[inline(always)]
             fn from_count(count: u64) -> Self {
                 count as $type
@@ -256,7 +274,7 @@ macro_rules! accumulators {
         }
     )*};
 }
-accumulators!(f32 => u32, f32s; f64 => u64, f64s);
+accumulators!(f32 => u32, f32s, u32s; f64 => u64, f64s, u64s);
 
 impl Summed for f16 {
     type Acc = f32;
@@ -333,7 +351,7 @@ impl Summed for bf16 {
 }
 
 macro_rules! indices {
-    ($($type:ty => $small_offset:expr, $small_offsets:expr),*) => {$(
+    ($($type:ty => $small_offset:expr, $as_small_offsets:expr),*) => {$(
         impl Index for $type {
             #[inline(always)]
             fn offset(self) -> usize {
@@ -344,8 +362,16 @@ macro_rules! indices {
                 $small_offset(self)
             }
             #[inline(always)]
+            fn as_small_offsets(row: &[Self]) -> Option<&[u32]> {
+                $as_small_offsets(row)
+            }
+            #[inline(always)]
             fn small_offsets<'a>(row: &'a [Self], buffer: &'a mut [u32]) -> &'a [u32] {
-                $small_offsets(row, buffer)
+                Self::as_small_offsets(row).unwrap_or_else(|| {
+                    let offsets = &mut buffer[..row.len()];
+                    offsets.iter_mut().zip(row).for_each(|(offset, index)| *offset = index.small_offset());
+                    offsets
+                })
             }
             #[inline(always)]
             fn wide_offset(self) -> u64 {
@@ -362,23 +388,15 @@ macro_rules! indices {
     )*};
 }
 indices!(
-    i32 => |index| index as u32, |row, _| same_bits(row),
+    i32 => |index| index as u32, |row| Some(same_bits(row)),
     // What has any of the upper bits is none. Rows are made narrow first: what follows then fills vectors twice as well.
-    i64 => |index: i64| if index >> 32 == 0 { index as u32 } else { u32::MAX }, narrow_offsets
+    i64 => |index: i64| if index >> 32 == 0 { index as u32 } else { u32::MAX }, |_| None
 );
 
-/// [`Index::small_offsets`] of indices that are as wide.
+/// [`Index::as_small_offsets`] of indices that are as wide.
 #[inline(always)]
 fn same_bits(row: &[i32]) -> &[u32] {
     <[u32]>::ref_from_bytes(row.as_bytes()).expect("both types have the same size and alignment")
-}
-
-/// [`Index::small_offsets`] of wide indices.
-#[inline(always)]
-fn narrow_offsets<'a>(row: &[i64], buffer: &'a mut [u32]) -> &'a [u32] {
-    let offsets = &mut buffer[..row.len()];
-    offsets.iter_mut().zip(row).for_each(|(offset, index)| *offset = index.small_offset());
-    offsets
 }
 
 #[cfg(test)]

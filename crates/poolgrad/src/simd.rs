@@ -80,6 +80,15 @@ impl Isa {
         }
     }
 
+    /// The bytes of its vectors.
+    pub(crate) fn vector_bytes(self) -> usize {
+        match self.name() {
+            "avx512" => 64,
+            "avx2" => 32,
+            _ => 16,
+        }
+    }
+
     pub(crate) fn level(self) -> Level {
         self.0
     }

@@ -13,10 +13,12 @@ pub(crate) trait Word: SimdIntElement + FromBytes + IntoBytes + Immutable + 'sta
     const LARGEST: usize;
     /// An offset, or something above [`Word::LARGEST`] if that is above.
     fn of_offset(offset: u32) -> Self;
+    /// Those of a row, where they are the offsets themselves.
+    fn as_offsets(row: &[u32]) -> Option<&[Self]>;
 }
 
 macro_rules! words {
-    ($($type:ty => $vector:ident, $largest:expr, $of_offset:expr),*) => {$(
+    ($($type:ty => $vector:ident, $largest:expr, $of_offset:expr, $as_offsets:expr),*) => {$(
         impl Word for $type {
             type Vector<S: Simd> = S::$vector;
             const LARGEST: usize = $largest;
@@ -24,13 +26,17 @@ macro_rules! words {
             fn of_offset(offset: u32) -> Self {
                 $of_offset(offset)
             }
+            #[inline(always)]
+            fn as_offsets(row: &[u32]) -> Option<&[Self]> {
+                $as_offsets(row)
+            }
         }
     )*};
 }
 words!(
-    u16 => u16s, 0xfffe, |offset: u32| offset.min(0xffff) as u16,
-    u32 => u32s, i32::MAX as usize, |offset| offset,
-    u64 => u64s, i32::MAX as usize, u64::from
+    u16 => u16s, 0xfffe, |offset: u32| offset.min(0xffff) as u16, |_| None,
+    u32 => u32s, i32::MAX as usize, |offset| offset, Some,
+    u64 => u64s, i32::MAX as usize, u64::from, |_| None
 );
 
 /// A row as the words that its bits are.

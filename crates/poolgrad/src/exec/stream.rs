@@ -11,10 +11,10 @@
 
 use std::ops::Range;
 
-use fearless_simd::Simd;
+use fearless_simd::{Simd, SimdBase};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::dtype::Summed;
+use crate::dtype::{Accumulator, Sum, Summed};
 use crate::simd::Isa;
 
 /// How many threads of an older Intel processor are taken to write faster by ordinary stores. Each then moves a line twice, and more
@@ -183,6 +183,39 @@ pub(crate) fn round_lines<S: Simd, T: Summed>(simd: S, wide: &[T::Acc], to: &mut
             true
         },
     )
+}
+
+/// The same for sums in registers, from where they leave at once, if they are whole lines.
+#[inline(always)]
+pub(crate) fn round_vectors<S: Simd, T: Summed<Acc: Accumulator>, const V: usize>(
+    simd: S,
+    sums: &[<T::Acc as Accumulator>::Vector<S>; V],
+    to: &mut [T],
+) -> bool {
+    let lanes = <T::Acc as Accumulator>::Vector::<S>::LEN;
+    let mut wide = [T::Acc::ZERO; 64];
+    if V * lanes > 64 || !(V * lanes * size_of::<T>()).is_multiple_of(LINE) {
+        return false;
+    }
+    for (sums, wide) in sums.iter().zip(wide.chunks_exact_mut(lanes)) {
+        sums.store_slice(wide);
+    }
+    let wide = &wide[..V * lanes];
+    match T::from_wide(wide) {
+        Some(elements) => {
+            for (from, to) in elements.as_bytes().as_chunks().0.iter().zip(Line::of(to)) {
+                imp::store_line(simd, from, to);
+            }
+            true
+        }
+        None => {
+            for (wide, to) in wide.as_chunks().0.iter().zip(Line::of(to)) {
+                let Some(line) = T::narrow_line(simd, wide) else { return false };
+                imp::store_line(simd, line.as_bytes().try_into().expect("a line"), to);
+            }
+            true
+        }
+    }
 }
 
 /// The same for rows whose ends may be parts of lines.

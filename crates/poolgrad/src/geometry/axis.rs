@@ -184,6 +184,18 @@ impl AxisWindows {
         }
     }
 
+    /// At least the number of windows that reach into any `n` consecutive inputs, where [`AxisWindows::reaching`] counts them.
+    pub(crate) fn most_reaching(&self, n: usize) -> usize {
+        let most = match self.rule {
+            Rule::Fixed { kernel_size, stride, dilation, .. } => {
+                let reach = (n.saturating_sub(1) as u128) + (dilation * (kernel_size - 1)) as u128;
+                usize::try_from(reach / stride as u128 + 1).unwrap_or(usize::MAX)
+            }
+            Rule::Adaptive => scale_ceil(n.min(self.input), self.output, self.input).saturating_add(1),
+        };
+        most.min(self.output)
+    }
+
     /// The output positions whose windows reach into `inputs`, and possibly a few at the ends that step over it.
     pub(crate) fn reaching(&self, inputs: Range<usize>) -> Range<usize> {
         match self.rule {
@@ -298,6 +310,7 @@ mod tests {
         for start in 0..windows.input() {
             for end in start + 1..=windows.input() {
                 let reaching = windows.reaching(start..end);
+                assert!(reaching.len() <= windows.most_reaching(end - start), "{start}..{end} of {windows:?}");
                 for (o, taps) in all.iter().enumerate() {
                     let reaches = taps.iter().any(|i| (start..end).contains(i));
                     assert!(!reaches || reaching.contains(&o), "{o} reaches {start}..{end} of {windows:?}");

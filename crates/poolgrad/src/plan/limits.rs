@@ -9,7 +9,8 @@ use crate::dtype::DType;
 use crate::exec::stream::{Written, streaming_by_rows_pays, streaming_pays};
 use crate::exec::{last_level_cache, max_workers};
 use crate::geometry::{AxisWindows, Geometry};
-use crate::kernels::{ExpandShape, ROW, Summing, SweepShape, WIDEST, most_channels};
+use crate::kernels::{ExpandShape, GatherShape, ROW, Summing, SweepShape, WIDEST, most_channels};
+use crate::simd::Isa;
 use crate::spec::{Direction, Spec};
 
 /// The bytes of accumulators that a tile may have: they should stay in the second-level cache.
@@ -62,6 +63,9 @@ pub(super) struct Limits {
     pub(super) accumulator: usize,
     /// How outputs are expanded over their windows, if they can be.
     pub(super) expand: Option<ExpandShape>,
+    /// How places gather from outputs, if they can, and whether that is faster than to add outputs to places.
+    pub(super) gather: Option<GatherShape>,
+    pub(super) gathering_pays: bool,
     /// How the sums of a max gradient are formed.
     pub(super) summing: Summing,
     /// Whether, in a sweep, few are given more than one term, and there is room for these.
@@ -174,6 +178,10 @@ impl Limits {
         let own_type = summing == Summing::Once || second_terms || is_wide;
         let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
         let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();
+        let lanes = options.isa.unwrap_or_else(Isa::best).vector_bytes() / accumulator;
+        let gathers = Kernel::family(spec).contains(&Kernel::GatherRows) && summing == Summing::All;
+        let gather =
+            gathers.then(|| GatherShape::new(geometry, (width, tile_elements), (accumulator, lanes))).flatten();
         let expands_anyway = expand.is_some_and(|shape| shape.pays(summing == Summing::Once, false));
         let in_output = own_type && !expands_anyway;
         let sums = Sums {
@@ -192,6 +200,7 @@ impl Limits {
             _ => checked.lifted.grouped(width).are_groups_contiguous(),
         };
         let streams_rows = streaming && by_rows && are_contiguous;
+        let gathering_pays = gather.is_some_and(|shape| shape.pays(geometry, lanes, streaming));
         let from_memory = is_read_from_memory(checked);
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
@@ -210,6 +219,8 @@ impl Limits {
             width,
             accumulator,
             expand,
+            gather,
+            gathering_pays,
             summing,
             second_terms,
             in_place,

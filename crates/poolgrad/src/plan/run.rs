@@ -5,8 +5,11 @@ use super::select::{Choice, Kernel, Way};
 use super::{Plan, TypedTask};
 use crate::dtype::{Element, Float, Index, Summed};
 use crate::error::Error;
+use crate::exec::stream::LINE;
 use crate::exec::{Crew, TileKernel, run_tiles};
-use crate::kernels::{Buckets, Expand, Mean, Outputs, Planes, Spread, SpreadPlanes, Summing, Sweep, WindowsMax};
+use crate::kernels::{
+    Buckets, Expand, Gather, Mean, Outputs, Planes, Spread, SpreadPlanes, Summing, Sweep, WindowsMax,
+};
 use crate::spec::Operands;
 use crate::tensor::raw::{Cut, Source, Target};
 use crate::tensor::{TensorView, TensorViewMut};
@@ -65,14 +68,22 @@ impl TypedTask for Run<'_, '_> {
                 }
             }
             Operands::Scatter { grad_output, indices, mut grad_input } => {
-                let Choice { way, far, bad_indices, .. } = choice;
+                let Choice { way, beside_lines, far, bad_indices, .. } = choice;
+                let begins_on_a_line = grad_input.placed().begins_at_multiple_of(LINE);
+                let way = beside_lines.as_ref().filter(|_| !begins_on_a_line).unwrap_or(way);
                 let inputs = (&grad_output, &indices);
-                let found_all = match way.summing {
-                    Summing::Once => {
+                let found_all = match (way.gather, way.summing) {
+                    (Some(shape), _) => {
+                        let kernel = Gather::new(plan.outputs::<T, I>(inputs, way.width), shape);
+                        let target = plan.target(way, (grad_input.reborrow(), None));
+                        run_tiles(&kernel, &target, usize::MAX, &mut crew);
+                        kernel.found_all()
+                    }
+                    (None, Summing::Once) => {
                         let outputs = plan.outputs::<T::Once, I>(inputs, way.width);
                         plan.scatter(way, &outputs, grad_input.reborrow(), (&mut crew, &mut *shared))
                     }
-                    _ => {
+                    (None, _) => {
                         let outputs = plan.outputs::<T, I>(inputs, way.width);
                         plan.scatter(way, &outputs, grad_input.reborrow(), (&mut crew, &mut *shared))
                     }

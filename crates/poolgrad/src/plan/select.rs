@@ -7,8 +7,8 @@ use crate::dtype::{Float, Index};
 use crate::error::Error;
 use crate::geometry::Geometry;
 use crate::kernels::{
-    Buckets, Expand, ExpandShape, Mean, PlanesShape, Spread, SpreadShape, Summing, Sweep, SweepLimits, SweepShape,
-    WindowsMax, cut_for_spread,
+    Buckets, Expand, ExpandShape, Gather, GatherShape, Mean, PlanesShape, Spread, SpreadShape, Summing, Sweep,
+    SweepLimits, SweepShape, WindowsMax, cut_for_spread,
 };
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
@@ -25,6 +25,8 @@ pub(super) enum Kernel {
     ScatterBuckets,
     /// Fill windows that touch, each with its output.
     ExpandRows,
+    /// Gather to each place what points to it.
+    GatherRows,
     /// Spread the outputs of some small planes at a time.
     SpreadPlanes,
     /// Spread rows over their windows.
@@ -39,9 +41,13 @@ impl Kernel {
     /// The kernels of an operation, the preferred first.
     pub(super) const fn family(spec: &Spec) -> &'static [Kernel] {
         match (&spec.pool, spec.direction) {
-            (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Gradient) => {
-                &[Kernel::ExpandRows, Kernel::ScatterPlanes, Kernel::ScatterSweep, Kernel::ScatterBuckets]
-            }
+            (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Gradient) => &[
+                Kernel::ExpandRows,
+                Kernel::GatherRows,
+                Kernel::ScatterPlanes,
+                Kernel::ScatterSweep,
+                Kernel::ScatterBuckets,
+            ],
             (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Forward) => &[Kernel::MaxRows],
             (Pool::AdaptiveAvg(_), Direction::Gradient) => &[Kernel::SpreadPlanes, Kernel::SpreadRows],
             (Pool::AdaptiveAvg(_), Direction::Forward) => &[Kernel::MeanRows],
@@ -55,6 +61,7 @@ impl Kernel {
             Kernel::ScatterSweep => "scatter:sweep",
             Kernel::ScatterBuckets => "scatter:buckets",
             Kernel::ExpandRows => "expand:rows",
+            Kernel::GatherRows => "gather:rows",
             Kernel::SpreadPlanes => "spread:planes",
             Kernel::SpreadRows => "spread:rows",
             Kernel::MaxRows => "max:rows",
@@ -75,6 +82,7 @@ impl Kernel {
             Kernel::ExpandRows => {
                 limits.expand.is_some_and(|shape| shape.pays(limits.summing == Summing::Once, limits.streaming))
             }
+            Kernel::GatherRows => limits.gather.is_some(),
             Kernel::ScatterSweep => SweepShape::accepts(geometry),
             Kernel::SpreadPlanes => {
                 SpreadShape::new(geometry, limits.width).is_some() && limits.occupies_workers(geometry, ROUNDS)
@@ -97,6 +105,8 @@ pub(super) struct Way {
     pub(super) spread: Option<SpreadShape>,
     /// How outputs are expanded over their windows, if they can be.
     pub(super) expand: Option<ExpandShape>,
+    /// How places gather from outputs, by the kernel that gathers.
+    pub(super) gather: Option<GatherShape>,
     /// How the sums of a max gradient are formed.
     pub(super) summing: Summing,
     /// Whether outputs are written past the cache.
@@ -141,6 +151,7 @@ impl Way {
         let wanted = Wanted { unit, most: most.max(1), least_tiles };
         let partition = match kernel {
             Kernel::ExpandRows => limits.expand.map(|shape| shape.partition(n_groups, wanted)).expect("accepted"),
+            Kernel::GatherRows => limits.gather.map(|shape| shape.partition(n_groups, wanted)).expect("accepted"),
             Kernel::ScatterSweep => sweep.partition(),
             Kernel::MaxRows | Kernel::MeanRows => Partition::new(n_groups, geometry.output(), wanted),
             Kernel::SpreadRows => cut_for_spread(geometry, n_groups, width, wanted),
@@ -155,10 +166,22 @@ impl Way {
             _ => limits.summing,
         };
         let groups_at_hand = !limits.streaming && checked.lifted.grouped(width).are_groups_contiguous();
-        let Limits { streaming, from_memory, .. } = *limits;
+        let Limits { expand, streaming, from_memory, .. } = *limits;
         let spread = (kernel == Kernel::SpreadPlanes).then(|| SpreadShape::new(geometry, width)).flatten();
-        let expand = limits.expand;
-        Self { kernel, partition, width, sweep, spread, expand, summing, streaming, groups_at_hand, from_memory }
+        let gather = if kernel == Kernel::GatherRows { limits.gather } else { None };
+        Self {
+            kernel,
+            partition,
+            width,
+            sweep,
+            spread,
+            expand,
+            gather,
+            summing,
+            streaming,
+            groups_at_hand,
+            from_memory,
+        }
     }
 
     /// How planes are scattered to as a whole.
@@ -178,6 +201,7 @@ impl Way {
             Kernel::ScatterPlanes => (self.planes(geometry).bytes::<T, I>(), 0),
             Kernel::ScatterSweep => (Sweep::<T, I>::bytes(&self.sweep), 0),
             Kernel::ExpandRows => (self.expand.as_ref().map_or(0, Expand::<T, I>::bytes), 0),
+            Kernel::GatherRows => (self.gather.as_ref().map_or(0, Gather::<T, I>::bytes), 0),
             Kernel::ScatterBuckets => {
                 let buckets = Buckets::new(geometry, self.partition, n_workers);
                 (buckets.bytes::<T, I>(), buckets.shared_bytes())
@@ -196,6 +220,8 @@ impl Way {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
     pub(super) way: Way,
+    /// The way to take instead if the output does not begin on a cache line, where that matters.
+    pub(super) beside_lines: Option<Way>,
     /// The way to take when indices turn out to point outside their windows.
     pub(super) far: Way,
     pub(super) isa: Isa,
@@ -227,7 +253,9 @@ const ROUNDS: usize = 4;
 pub(super) fn kernels(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Vec<Kernel> {
     let limits = Limits::new(spec, checked, options);
     let accepting = Kernel::family(spec).iter().copied();
-    accepting.filter(|kernel| kernel.accepts(&checked.geometry, &limits)).collect()
+    let mut kernels: Vec<_> = accepting.filter(|kernel| kernel.accepts(&checked.geometry, &limits)).collect();
+    kernels.sort_by_key(|kernel| *kernel == Kernel::GatherRows && !limits.gathering_pays);
+    kernels
 }
 
 /// The way to take when indices turn out to point outside their windows.
@@ -265,20 +293,27 @@ pub(super) fn select<T: Float, I: Index>(
     };
     let geometry = &checked.geometry;
     let way = Way::new(kernel, checked, &limits);
+    // Whole lines leave from registers; with parts of lines it would be slower than the next kernel. Who names it gets it anyway.
+    let beside_lines = (kernel == Kernel::GatherRows && limits.streaming && options.kernel.is_none())
+        .then(|| Way::new(accepting[1], checked, &limits));
     let far = match kernel {
-        Kernel::ScatterPlanes | Kernel::ScatterSweep | Kernel::ExpandRows => far_way::<T, I>(checked, &limits),
+        Kernel::ScatterPlanes | Kernel::ScatterSweep | Kernel::ExpandRows | Kernel::GatherRows => {
+            far_way::<T, I>(checked, &limits)
+        }
         _ => way,
     };
-    let n_workers = limits.n_workers.min(way.partition.n_tiles().max(far.partition.n_tiles())).max(1);
-    let (bytes, shared_bytes) = way.bytes::<T, I>(geometry, n_workers);
-    let (far_bytes, far_shared_bytes) = far.bytes::<T, I>(geometry, n_workers);
+    let ways = [way, beside_lines.unwrap_or(way), far];
+    let n_tiles = ways.iter().map(|way| way.partition.n_tiles()).max().expect("three ways");
+    let n_workers = limits.n_workers.min(n_tiles).max(1);
+    let bytes = ways.map(|way| way.bytes::<T, I>(geometry, n_workers));
     Ok(Choice {
         way,
+        beside_lines,
         far,
         isa: options.isa.unwrap_or_else(Isa::best),
         n_workers,
-        bytes_per_worker: bytes.max(far_bytes),
-        shared_bytes: shared_bytes.max(far_shared_bytes),
+        bytes_per_worker: bytes.iter().fold(0, |most, bytes| most.max(bytes.0)),
+        shared_bytes: bytes.iter().fold(0, |most, bytes| most.max(bytes.1)),
         bad_indices: options.bad_indices,
     })
 }

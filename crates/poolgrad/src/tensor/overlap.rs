@@ -105,7 +105,12 @@ impl Placed<'_> {
 
     /// Whether every element is aligned to its size.
     pub(crate) fn is_aligned(&self) -> bool {
-        self.layout.is_empty() || self.address.is_multiple_of(self.size)
+        self.layout.is_empty() || self.begins_at_multiple_of(self.size)
+    }
+
+    /// Whether the first element lies at a multiple of so many bytes.
+    pub(crate) fn begins_at_multiple_of(&self, bytes: usize) -> bool {
+        self.address.is_multiple_of(bytes)
     }
 
     /// Whether an element of this tensor and one of `other` have a byte in common.

@@ -248,6 +248,12 @@ impl<'t, T: Element> OutTile<'t, T> {
         Some(unsafe { std::slice::from_raw_parts_mut(origin, len) })
     }
 
+    /// Whether rows are to be streamed.
+    #[inline(always)]
+    pub(crate) fn streams(&self) -> bool {
+        self.output.streaming
+    }
+
     /// Where the elements at flat offsets `flat` of a group begin, if they are neighbours in memory.
     ///
     /// # Panics

@@ -1,0 +1,232 @@
+//! How planes are gathered to: in blocks of what size, so that the outputs that reach them stay close.
+
+use super::rows::ROW;
+use crate::geometry::{AxisWindows, Geometry};
+use crate::tensor::partition::{Partition, Wanted, even};
+
+/// The most bytes of codes and terms that are held: half of a second-level cache of one mebibyte.
+const HELD: usize = 512 << 10;
+
+/// The most parts that rows are cut into.
+const MOST_PARTS: usize = 64;
+
+/// The most places of a block along each axis, for each of which it is written down which outputs reach it.
+const MOST_PLACES: usize = 4096;
+
+/// The bytes of sums that are formed before they are written.
+const SLAB: usize = 4 << 10;
+
+/// The most rows of outputs that reach a place.
+pub(super) const MOST_ROWS: usize = 64;
+
+/// What is read of the outputs if none is read twice.
+const ALL: usize = 32;
+
+/// The channels that are worked on at a time as far as there are so many: four vectors of the widest.
+const CHANNELS: usize = 64;
+
+/// Groups of channels, and the blocks of them that are gathered to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GatherShape {
+    pub(super) axes: [AxisWindows; 3],
+    /// The depths, rows and columns of a block.
+    pub(super) block: [usize; 3],
+    /// The depths, rows and columns of outputs that are held.
+    pub(super) held: [usize; 3],
+    /// The channels of a group.
+    pub(super) width: usize,
+}
+
+impl GatherShape {
+    /// The shape of planes that can be gathered to, in groups of `width` channels, with sums of `element` bytes in vectors of
+    /// `lanes`. No more outputs than `close` are held, unless the place of a block is reached by more.
+    pub(crate) fn new(
+        geometry: &Geometry,
+        (width, close): (usize, usize),
+        (element, lanes): (usize, usize),
+    ) -> Option<Self> {
+        let axes = geometry.axes;
+        let reaching = axes.map(|axis| axis.most_reaching(1));
+        let is_small = geometry.input_len() <= i32::MAX as usize;
+        let has_rows = reaching[0].saturating_mul(reaching[1]) <= MOST_ROWS;
+        if width <= 1 || width > ROW || narrowest(geometry, width) < lanes || !has_rows || !is_small {
+            return None;
+        }
+        let at_most = |outputs: usize| outputs / (width * reaching[0].max(1));
+        let least = reaching[1] * reaching[2].min(MOST_PLACES);
+        let most = at_most(close).max(least).min(at_most(HELD / element / 2));
+        // The fewer outputs are held by two neighbouring blocks, the better, and the fewer parts of rows.
+        let mut best: Option<(usize, Self)> = None;
+        for parts in 1..=MOST_PARTS {
+            if best.is_some_and(|(cost, _)| cost <= ALL + parts) {
+                break;
+            }
+            if let Some(shape) = Self::cut(axes, width, (parts, most)) {
+                let cost = shape.read() + parts;
+                best = best.filter(|&(least, _)| least <= cost).or(Some((cost, shape)));
+            }
+        }
+        best.map(|(_, shape)| shape)
+    }
+
+    /// The shape with rows in so many parts, if it holds no more places of outputs of one depth than these.
+    fn cut(axes: [AxisWindows; 3], width: usize, (parts, most): (usize, usize)) -> Option<Self> {
+        let [n_d, n_h, n_w] = axes.map(|axis| axis.input());
+        let columns = n_w.div_ceil(parts).min(MOST_PLACES);
+        let held_columns = axes[2].most_reaching(columns);
+        let fits = |rows: usize| axes[1].most_reaching(rows).saturating_mul(held_columns) <= most;
+        // Halving the step each time, the most rows that fit.
+        let mut rows = 0;
+        let mut step = n_h.min(MOST_PLACES).next_power_of_two();
+        while step > 0 {
+            if rows + step <= n_h.min(MOST_PLACES) && fits(rows + step) {
+                rows += step;
+            }
+            step /= 2;
+        }
+        if rows == 0 {
+            return None;
+        }
+        let rows = even(n_h, rows);
+        let held = [axes[0].most_reaching(1), axes[1].most_reaching(rows), held_columns];
+        Some(Self { axes, block: [n_d.min(MOST_PLACES), rows, columns], held, width })
+    }
+
+    /// What all blocks read of the outputs of a depth, in parts of these: [`ALL`], if none is read twice.
+    fn read(&self) -> usize {
+        let of = |counts: [usize; 3]| (counts[1] as u128).saturating_mul(counts[2] as u128);
+        let [inputs, outputs] =
+            [AxisWindows::input, AxisWindows::output].map(|len| of(self.axes.each_ref().map(len)));
+        let read = of(self.held).saturating_mul(inputs).saturating_mul(ALL as u128);
+        (read / (of(self.block) * outputs).max(1)) as usize
+    }
+
+    /// Whether it is faster to compare each place with all outputs that reach it, in vectors of `lanes`, than to add outputs one
+    /// by one.
+    ///
+    /// Measured with 8 and 16 lanes. The more inputs to an output, the more is saved by not clearing sums, and reading them again
+    /// to write them; past the cache that counts several times. There, outputs that are as many as the inputs are read too slowly.
+    /// In the cache, few additions to sums that are cleared in long rows are faster, as where windows do not overlap.
+    pub(crate) fn pays(&self, geometry: &Geometry, lanes: usize, streaming: bool) -> bool {
+        let is_whole = |width: usize| width >= CHANNELS && width.is_multiple_of(CHANNELS / 2);
+        let compared = self.axes.iter().map(|axis| axis.most_covered(1)).fold(1, usize::saturating_mul);
+        let are_disjoint = self.axes.iter().all(AxisWindows::are_disjoint);
+        let (inputs, outputs) = (geometry.input_len(), geometry.output_len().max(1));
+        let [compared, inputs, outputs, lanes] = [compared, inputs, outputs, lanes].map(|n| n as u128);
+        let are_few = match streaming {
+            true => inputs >= 2 * outputs && 2 * compared * outputs <= lanes * (outputs + inputs),
+            false => !are_disjoint && 10 * compared * outputs <= lanes * (10 * outputs + inputs),
+        };
+        is_whole(narrowest(geometry, self.width)) && is_whole(self.width) && are_few
+    }
+
+    /// The tiles: blocks of a group, or a few whole groups.
+    pub(crate) fn partition(&self, n_groups: usize, wanted: Wanted) -> Partition {
+        let dims = self.axes.map(|axis| axis.input());
+        let mut block = self.block;
+        let stacks = n_groups * dims[1].div_ceil(block[1]) * dims[2].div_ceil(block[2]);
+        let parts = wanted.least_tiles.div_ceil(stacks.max(1));
+        block[0] = even(dims[0], dims[0].div_ceil(parts));
+        let n_elements = block.iter().product::<usize>().max(1);
+        let groups = if block == dims {
+            even(n_groups, (wanted.most / n_elements).min(n_groups / wanted.least_tiles.max(1)).max(1))
+        } else {
+            1
+        };
+        Partition::blocks(n_groups, dims, (groups, block))
+    }
+
+    /// The outputs that are held.
+    pub(super) fn held_len(&self) -> usize {
+        self.held.iter().product::<usize>() * self.width
+    }
+
+    /// The columns whose sums of `element` bytes are formed before they are written.
+    pub(super) fn columns_at_once(&self, element: usize) -> usize {
+        (SLAB / element / self.width / 2 * 2).clamp(2, self.block[2].next_multiple_of(2))
+    }
+}
+
+/// The channels of the narrowest group.
+fn narrowest(geometry: &Geometry, width: usize) -> usize {
+    (geometry.c - 1) % width + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::FixedTaps;
+
+    /// Planes by the input, `kernel_size`, `stride` and dilation of each axis.
+    fn planes(c: usize, axes: [(usize, i64, i64, i64); 3]) -> Geometry {
+        let axes = axes.map(|(input, kernel_size, stride, dilation)| {
+            let taps = FixedTaps { kernel_size, stride, padding: kernel_size / 2, dilation };
+            let reach = input as i64 + 2 * taps.padding - dilation * (kernel_size - 1) - 1;
+            AxisWindows::fixed((input, (reach / stride + 1) as usize), taps)
+        });
+        Geometry { n: 1, c, axes }
+    }
+
+    #[test]
+    fn blocks_hold_all_outputs_that_reach_them() {
+        let problems = [
+            planes(64, [(16, 3, 2, 1), (112, 3, 2, 1), (112, 3, 2, 1)]),
+            planes(512, [(7, 3, 1, 1), (56, 3, 1, 1), (57, 3, 1, 1)]),
+            planes(2048, [(3, 1, 1, 1), (40, 5, 3, 1), (300, 7, 4, 1)]),
+            planes(33, [(20, 3, 1, 4), (30, 3, 2, 3), (31, 2, 5, 2)]),
+            planes(16, [(5000, 3, 2, 1), (1, 1, 1, 1), (9000, 3, 2, 1)]),
+        ];
+        for (geometry, close) in
+            problems.iter().flat_map(|problem| [1, 5000, 1 << 20].map(|close| (problem, close)))
+        {
+            let shape = GatherShape::new(geometry, (geometry.c, close), (4, 16));
+            let Some(shape) = shape else {
+                assert!(close < 1 << 20 && geometry.input()[2] > MOST_PARTS, "{geometry:?}");
+                continue;
+            };
+            assert!(shape.held_len() * 8 <= HELD, "{shape:?}");
+            for (axis, (block, held)) in shape.axes.iter().zip(shape.block.into_iter().zip(shape.held)) {
+                assert!((1..=MOST_PLACES).contains(&block));
+                for start in 0..axis.input() {
+                    assert!(axis.reaching(start..start + 1).len() <= held, "{start} of {shape:?}");
+                }
+            }
+            for (axis, block, held) in [1, 2].map(|i| (shape.axes[i], shape.block[i], shape.held[i])) {
+                for start in (0..axis.input()).step_by(block) {
+                    let end = (start + block).min(axis.input());
+                    assert!(axis.reaching(start..end).len() <= held, "{start}..{end} of {shape:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_vectors_cannot_be_filled_with_is_refused() {
+        let problem = |c| planes(c, [(4, 3, 2, 1), (9, 3, 2, 1), (9, 3, 2, 1)]);
+        let accepts = |c, width, lanes| GatherShape::new(&problem(c), (width, 1 << 16), (4, lanes)).is_some();
+        assert!(accepts(16, 16, 16) && !accepts(15, 15, 16) && accepts(15, 15, 8));
+        assert!(accepts(48, 32, 16) && !accepts(47, 32, 16), "15 channels are left");
+        assert!(accepts(ROW, ROW, 16) && !accepts(ROW + 1, ROW + 1, 16) && !accepts(64, 1, 4));
+        let wide = planes(64, [(40, 17, 1, 1), (40, 5, 1, 1), (40, 3, 1, 1)]);
+        assert_eq!(GatherShape::new(&wide, (64, 1 << 16), (4, 16)), None, "85 rows of outputs");
+    }
+
+    #[test]
+    fn places_are_compared_where_they_are_with_few_outputs() {
+        let pays = |c, axes, lanes, streaming| {
+            let geometry = planes(c, axes);
+            let shape = GatherShape::new(&geometry, (c, 1 << 16), (4, lanes)).expect("it can");
+            shape.pays(&geometry, lanes, streaming)
+        };
+        let volume = |size, stride| [(16, size, stride, 1), (64, size, stride, 1), (64, size, stride, 1)];
+        let plane = |size, stride| [(1, 1, 1, 1), (64, size, stride, 1), (64, size, stride, 1)];
+        assert!(pays(64, volume(3, 2), 16, true) && pays(64, volume(3, 2), 8, true));
+        assert!(!pays(64, volume(3, 2), 4, true) && !pays(64, volume(3, 1), 16, true));
+        assert!(pays(64, volume(3, 2), 16, false) && !pays(64, volume(3, 2), 8, false));
+        assert!(pays(64, plane(3, 2), 8, false) && !pays(64, plane(5, 2), 16, false));
+        assert!(pays(64, plane(3, 1), 16, false) && !pays(64, plane(3, 1), 16, true), "as much is read as written");
+        assert!(pays(96, plane(3, 2), 16, false) && !pays(48, plane(3, 2), 16, false));
+        assert!(pays(64, plane(4, 4), 16, true) && !pays(64, plane(4, 4), 16, false));
+        assert!(!pays(100, plane(3, 2), 16, false), "vectors of 4 channels are left");
+    }
+}
