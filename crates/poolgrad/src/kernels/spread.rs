@@ -44,8 +44,12 @@ const GATHERED: usize = 4096;
 const SLAB: usize = 16 << 10;
 
 /// The bytes of a slab that is put together in the cache even if it could be made line by line on its way to memory: half of
-/// the first-level cache of most machines. A slab is written several times, which takes less than to make it again.
+/// the first-level cache of most machines. A slab is written several times, which takes less than to make it again; if these
+/// are few, half as many bytes are put together.
 const CLOSE: usize = 16 << 10;
+
+/// The depths that repeat a slab below which these are few.
+const FEW_DEPTHS: usize = 4;
 
 /// The elements of a row that is better put together with others, however many rows a window has.
 const SHORT: usize = 256;
@@ -190,7 +194,8 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
                 match &mut to {
                     To::Memory(memory) => self.fill_memory((group, depths.places), (&block, rounded), memory),
                     To::Rows(out) => {
-                        let written = self.stream_slabs((group, depths.places.clone()), (&block, rounded), out);
+                        let written =
+                            self.stream_slabs((group, depths.places.clone()), (&block, rounded), &mut slabs, out);
                         let depths = depths.places.start + written..depths.places.end;
                         if lens.by_rows {
                             self.write_rows((group, depths), (&block, rounded), slabs.pieces, out);
@@ -279,12 +284,15 @@ impl<T: Float> Spread<'_, T> {
         &self,
         (group, depths): (usize, Range<usize>),
         (block, rounded): (&Block<'_, S>, Rounded<'_, T>),
+        slabs: &mut Slabs<'_, T>,
         out: &mut OutTile<'_, T>,
     ) -> usize {
         let are_whole = block.w.n_places == self.geometry.input()[2];
-        if !are_whole || block.slab_len(1) * size_of::<T>() <= CLOSE {
+        let close = if depths.len() < FEW_DEPTHS { CLOSE / 2 } else { CLOSE };
+        if !are_whole || block.slab_len(1) * size_of::<T>() <= close {
             return 0;
         }
+        self.flush(group, block, slabs, out);
         let flats = depths.map(|d| self.flat(block, d, 0));
         flats.take_while(|&flat| block.stream(rounded.elements, block.starts, (group, flat), out)).count()
     }
@@ -304,6 +312,8 @@ impl<T: Float> Spread<'_, T> {
         for d in depths {
             if (slabs.n_gathered + 1) * len > slabs.pieces.len() {
                 self.flush(group, block, slabs, out);
+            }
+            if slabs.n_gathered == 0 {
                 slabs.first = d;
             }
             let at = slabs.n_gathered * len;
