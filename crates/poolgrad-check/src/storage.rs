@@ -6,7 +6,7 @@ use crate::arrange::Arrangement;
 use crate::scalar::{Scalar, with_element};
 
 /// The bytes of a cache line.
-const LINE: usize = 64;
+const LINE: usize = 4096;
 
 /// A tensor somewhere in a buffer of garbage.
 ///
@@ -172,10 +172,11 @@ mod tests {
         let shape = Sizes::from([2, 3]);
         let arrangement = Arrangement::new(MemoryLayout::Sliced, &shape, 0, Access::Write);
         let mut storage = Storage::garbage(DType::F32, &arrangement);
+        let first = storage.offset;
         storage.fill(|| 1.0);
-        storage.buffer.as_mut_slice::<f32>().unwrap()[arrangement.offset - 1] = f32::NAN;
-        assert_eq!(storage.first_stray(), Some(arrangement.offset - 1));
-        storage.buffer.as_mut_slice::<f32>().unwrap()[arrangement.offset + 2] = f32::GARBAGE;
+        storage.buffer.as_mut_slice::<f32>().unwrap()[first - 1] = f32::NAN;
+        assert_eq!(storage.first_stray(), Some(first - 1));
+        storage.buffer.as_mut_slice::<f32>().unwrap()[first + 2] = f32::GARBAGE;
         assert_eq!(storage.first_unwritten(), Some(2));
     }
 }
