@@ -165,8 +165,9 @@ impl AxisWindows {
                 let strides = (n as u128 - 1) * stride as u128;
                 usize::try_from(strides + (dilation * (kernel_size - 1) + 1) as u128).unwrap_or(usize::MAX)
             }
-            // One more than their share on either side, where the share is no whole number.
-            Rule::Adaptive => scale_ceil(n.min(self.output), self.input, self.output).saturating_add(1),
+            // One more than their share, where that of a window is no whole number.
+            Rule::Adaptive => scale_ceil(n.min(self.output), self.input, self.output)
+                .saturating_add(usize::from(!self.input.is_multiple_of(self.output))),
         };
         most.min(self.input)
     }

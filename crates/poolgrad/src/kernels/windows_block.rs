@@ -64,7 +64,7 @@ impl Limits {
             (false, false) => LONGEST / width,
             // Of many channels there are few columns, but whole windows.
             (true, true) => (DIRECT_COLUMNS / width).max(extent(axis_w)),
-            (false, true) => (SLAB / extent(axis_h) / width).max(extent(axis_w)),
+            (false, true) => ((SLAB / extent(axis_h)).min(LONGEST) / width).max(extent(axis_w)),
         };
         Self { width, longest, is_direct }
     }
@@ -74,7 +74,7 @@ impl Limits {
 pub(crate) fn most_channels(geometry: &Geometry, is_direct: bool) -> usize {
     let [_, h, w] = geometry.axes.each_ref().map(|axis| extent(axis).max(1));
     // Rows that are put into a buffer are better those of several windows.
-    if is_direct { LONGEST / w } else { SLAB / 2 / h.saturating_mul(w) }
+    if is_direct { LONGEST / w } else { (SLAB / 2 / h).min(LONGEST) / w }
 }
 
 /// The most taps of a window.
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn whole_windows_fit_of_as_many_channels_as_are_taken_together() {
-        for (h, w) in [(3, 3), (4, 2), (7, 7), (2, 11)] {
+        for (h, w) in [(3, 3), (4, 2), (7, 7), (2, 11), (2, 2), (1, 6)] {
             let axes =
                 [(1, 1), (28, 28 / h), (28, 28 / w)].map(|(input, output)| AxisWindows::adaptive(input, output));
             let geometry = Geometry { n: 1, c: 2048, axes };
