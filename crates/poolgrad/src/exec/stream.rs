@@ -175,22 +175,24 @@ pub(crate) fn round_lines<S: Simd, T: Summed>(simd: S, wide: &[T::Acc], to: &mut
     assert_eq!(wide.len(), to.len(), "as many places as elements");
     simd.vectorize(
         #[inline(always)]
-        || {
-            for (wide, to) in wide.as_chunks().0.iter().zip(Line::of(to)) {
-                let Some(line) = T::narrow_line(simd, wide) else { return false };
-                imp::store_line(simd, line.as_bytes().try_into().expect("a line"), to);
-            }
-            true
-        },
+        || round_each::<S, T, _>(simd, wide, Line::of(to), imp::store_line),
     )
 }
 
-/// The same for sums in registers, from where they leave at once, if they are whole lines.
+/// Where lines go: past the cache, or into it like all that is stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Route {
+    Past,
+    Near,
+}
+
+/// The same for sums in registers, which leave from there at once, if they are whole lines; `to` may begin anywhere, unless it is
+/// written past the cache.
 #[inline(always)]
 pub(crate) fn round_vectors<S: Simd, T: Summed<Acc: Accumulator>, const V: usize>(
     simd: S,
     sums: &[<T::Acc as Accumulator>::Vector<S>; V],
-    to: &mut [T],
+    (to, route): (&mut [T], Route),
 ) -> bool {
     let lanes = <T::Acc as Accumulator>::Vector::<S>::LEN;
     let mut wide = [T::Acc::ZERO; 64];
@@ -201,21 +203,40 @@ pub(crate) fn round_vectors<S: Simd, T: Summed<Acc: Accumulator>, const V: usize
         sums.store_slice(wide);
     }
     let wide = &wide[..V * lanes];
-    match T::from_wide(wide) {
-        Some(elements) => {
-            for (from, to) in elements.as_bytes().as_chunks().0.iter().zip(Line::of(to)) {
-                imp::store_line(simd, from, to);
-            }
-            true
-        }
-        None => {
-            for (wide, to) in wide.as_chunks().0.iter().zip(Line::of(to)) {
-                let Some(line) = T::narrow_line(simd, wide) else { return false };
-                imp::store_line(simd, line.as_bytes().try_into().expect("a line"), to);
-            }
-            true
+    match route {
+        Route::Past => round_each::<S, T, _>(simd, wide, Line::of(to), imp::store_line),
+        Route::Near => {
+            let lines = to.as_mut_bytes().as_chunks_mut().0;
+            round_each::<S, T, _>(
+                simd,
+                wide,
+                lines,
+                #[inline(always)]
+                |_, line, to| *to = *line,
+            )
         }
     }
+}
+
+/// Rounds `wide` line by line and stores each; whether the level can round lines in registers.
+#[inline(always)]
+fn round_each<S: Simd, T: Summed, L>(
+    simd: S,
+    wide: &[T::Acc],
+    to: &mut [L],
+    store: impl Fn(S, &[u8; LINE], &mut L),
+) -> bool {
+    if let Some(elements) = T::from_wide(wide) {
+        for (line, to) in elements.as_bytes().as_chunks().0.iter().zip(to) {
+            store(simd, line, to);
+        }
+        return true;
+    }
+    for (wide, to) in wide.as_chunks().0.iter().zip(to) {
+        let Some(line) = T::narrow_line(simd, wide) else { return false };
+        store(simd, line.as_bytes().try_into().expect("a line"), to);
+    }
+    true
 }
 
 /// The same for rows whose ends may be parts of lines.

@@ -26,7 +26,7 @@ use super::outputs::Outputs;
 use super::rows::{self, ROW};
 use super::sweep_rows::write;
 use crate::dtype::{Float, Index};
-use crate::exec::stream::{LINE, whole_lines};
+use crate::exec::stream::{LINE, Route, whole_lines};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::tensor::raw::{OutTile, Tile};
 
@@ -194,17 +194,17 @@ impl<T: Float, I: Index> Gather<'_, T, I> {
         let n_columns = reaching.axes[2].len();
         let mut work = Work { reaching, stock, at_once, rows: &rows[..n_rows], sums, staging };
         let (streams, width) = (out.streams(), work.stock.width);
+        let are_lines = (width * size_of::<T>()).is_multiple_of(LINE);
         if let Some(memory) = out.consecutive(group, first..first + n_columns) {
-            if !streams {
-                let to = match T::as_wide_mut(memory) {
-                    Some(sums) => To::Sums(sums),
-                    None => To::Memory(memory),
-                };
-                return work.fill(simd, (first, 0..n_columns), to);
+            let columns = (first, 0..n_columns);
+            if streams && are_lines && whole_lines(memory) == (0..memory.len()) {
+                return work.fill(simd, columns, To::Lines(memory, Route::Past));
             }
-            let are_lines = (width * size_of::<T>()).is_multiple_of(LINE);
-            if are_lines && whole_lines(memory) == (0..memory.len()) {
-                return work.fill(simd, (first, 0..n_columns), To::Lines(memory));
+            if !streams && are_lines && T::as_wide(memory).is_none() {
+                return work.fill(simd, columns, To::Lines(memory, Route::Near));
+            }
+            if let (false, Some(sums)) = (streams, T::as_wide_mut(memory)) {
+                return work.fill(simd, columns, To::Sums(sums));
             }
         }
         let n = self.shape.columns_at_once(size_of::<T::Acc>());
@@ -219,11 +219,10 @@ impl<T: Float, I: Index> Gather<'_, T, I> {
 
 /// Where sums are wanted.
 enum To<'m, T: Float> {
-    /// Where they are formed.
+    /// As they are.
     Sums(&'m mut [T::Acc]),
-    /// Rounded, in memory that is near, or past the cache.
-    Memory(&'m mut [T]),
-    Lines(&'m mut [T]),
+    /// Rounded, as whole lines.
+    Lines(&'m mut [T], Route),
     /// Together in the buffer.
     Buffer,
 }
@@ -254,22 +253,18 @@ impl<T: Float, I: Index> Work<'_, '_, '_, T, I> {
             let memory = at..at + n * width;
             let places = ((first + start) as u32, pairs);
             let near = self.stock.near();
-            let have_left = match &mut to {
-                To::Sums(sums) if n % 2 == 0 => {
-                    near.gather::<S, T>(simd, self.rows, places, (&mut sums[memory.clone()], &mut []))
-                }
-                To::Lines(to) => near.gather(simd, self.rows, places, (self.sums, &mut to[memory.clone()])),
-                _ => near.gather::<S, T>(simd, self.rows, places, (self.sums, &mut [])),
+            let (sums, lines): (_, (&mut [T], _)) = match &mut to {
+                To::Sums(sums) => (&mut sums[memory.clone()], (&mut [], Route::Near)),
+                To::Buffer => (&mut *self.sums, (&mut [], Route::Near)),
+                To::Lines(to, route) => (&mut *self.sums, (&mut to[memory.clone()], *route)),
             };
-            if have_left {
-                continue;
-            }
-            let sums = &self.sums[..n * width];
-            match &mut to {
-                To::Sums(to) if n % 2 > 0 => to[memory].copy_from_slice(sums),
-                To::Sums(_) | To::Buffer => (),
-                To::Memory(to) => T::narrow(sums, &mut to[memory]),
-                To::Lines(to) => write(simd, sums, &mut to[memory], self.staging),
+            let have_left = near.gather(simd, self.rows, places, (sums, lines));
+            if let (false, To::Lines(to, route)) = (have_left, &mut to) {
+                let (sums, to) = (&self.sums[..n * width], &mut to[memory]);
+                match route {
+                    Route::Near => T::narrow(sums, to),
+                    Route::Past => write(simd, sums, to, self.staging),
+                }
             }
         }
     }

@@ -8,7 +8,7 @@ use fearless_simd::{Simd, SimdBase};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::dtype::{Accumulator, Summed, Word};
-use crate::exec::stream::round_vectors;
+use crate::exec::stream::{Route, round_vectors};
 
 /// Outputs of one group: where their indices point, and their gradients, for each output those of all channels.
 #[derive(Clone, Copy)]
@@ -41,15 +41,15 @@ impl Pair {
 }
 
 impl<A: Accumulator> Near<'_, A> {
-    /// Forms the sums of pairs of places from `first` on, which are reached by outputs of `rows`. They go to `lines` at once, if there
-    /// are any and the level can do that; whether it did.
+    /// Forms the sums of pairs of places from `first` on, which are reached by outputs of `rows`. They go to `lines` from registers, if
+    /// there are any and the level can do that, and else to `sums`; whether it did.
     #[inline(always)]
     pub(super) fn gather<S: Simd, T: Summed<Acc = A>>(
         &self,
         simd: S,
         rows: &[RowAt],
         places: (u32, &[Pair]),
-        (sums, lines): (&mut [A], &mut [T]),
+        (sums, lines): (&mut [A], (&mut [T], Route)),
     ) -> bool {
         let lanes = A::Vector::<S>::LEN;
         let (wide, two) = (self.width / (4 * lanes) * (4 * lanes), self.width / (2 * lanes) * (2 * lanes));
@@ -59,13 +59,18 @@ impl<A: Accumulator> Near<'_, A> {
             n_left += u32::from(has_left);
         };
         if wide > 0 {
-            count(self.gather_from::<S, T, 4>(simd, (rows, 0..wide), places, (sums, lines)));
+            count(self.gather_from::<S, T, 4>(simd, (rows, 0..wide), places, (sums, (&mut *lines.0, lines.1))));
         }
         if two > wide {
-            count(self.gather_from::<S, T, 2>(simd, (rows, wide..two), places, (sums, lines)));
+            count(self.gather_from::<S, T, 2>(simd, (rows, wide..two), places, (sums, (&mut *lines.0, lines.1))));
         }
         if self.width > two {
-            count(self.gather_from::<S, T, 1>(simd, (rows, two..self.width), places, (sums, lines)));
+            count(self.gather_from::<S, T, 1>(
+                simd,
+                (rows, two..self.width),
+                places,
+                (sums, (&mut *lines.0, lines.1)),
+            ));
         }
         // Whole lines have no part that is none, unless a level never has whole lines.
         assert!(n_left == 0 || n_left == n_parts, "all channels of a place leave, or none");
@@ -79,7 +84,7 @@ impl<A: Accumulator> Near<'_, A> {
         simd: S,
         (rows, channels): (&[RowAt], Range<usize>),
         (first, pairs): (u32, &[Pair]),
-        (sums, lines): (&mut [A], &mut [T]),
+        (sums, lines): (&mut [A], (&mut [T], Route)),
     ) -> bool {
         let mut job = Job { channels, first, pairs, sums, lines };
         if let Ok(row) = <&[RowAt; 1]>::try_from(rows) {
@@ -110,7 +115,8 @@ impl<A: Accumulator> Near<'_, A> {
             move || {
                 let (width, n) = (self.width, V * A::Vector::<S>::LEN);
                 let last = job.channels.end.checked_sub(n).expect("as many channels");
-                let mut have_left = !job.lines.is_empty();
+                let (lines, route) = (&mut *job.lines.0, job.lines.1);
+                let mut have_left = !lines.is_empty();
                 let mut place = job.first;
                 for (i, &pair) in job.pairs.iter().enumerate() {
                     let [a, b] = [splat::<S, A::Word>(simd, place), splat::<S, A::Word>(simd, place + 1)];
@@ -122,14 +128,17 @@ impl<A: Accumulator> Near<'_, A> {
                         let channels = 2 * i * width + at..2 * i * width + at + n;
                         let next = channels.start + width..channels.end + width;
                         if have_left {
-                            have_left = round_vectors(simd, &gathered[0], &mut job.lines[channels.clone()]);
-                            if have_left && next.end <= job.lines.len() {
-                                have_left = round_vectors(simd, &gathered[1], &mut job.lines[next.clone()]);
+                            have_left = round_vectors(simd, &gathered[0], (&mut lines[channels.clone()], route));
+                            if have_left && next.end <= lines.len() {
+                                have_left = round_vectors(simd, &gathered[1], (&mut lines[next.clone()], route));
                             }
                         }
                         if !have_left {
                             put(&gathered[0], &mut job.sums[channels]);
-                            put(&gathered[1], &mut job.sums[next]);
+                            // There is no second place behind the last column.
+                            if next.end <= job.sums.len() {
+                                put(&gathered[1], &mut job.sums[next]);
+                            }
                         }
                     }
                 }
@@ -177,7 +186,7 @@ struct Job<'j, A, T> {
     first: u32,
     pairs: &'j [Pair],
     sums: &'j mut [A],
-    lines: &'j mut [T],
+    lines: (&'j mut [T], Route),
 }
 
 /// Takes the next output off.
