@@ -25,6 +25,24 @@ const ALL: usize = 32;
 /// The channels that are worked on at a time as far as there are so many: four vectors of the widest.
 const CHANNELS: usize = 64;
 
+/// What it costs to copy the indices and the gradient of an output, in thirds of a comparison.
+const COPIES: [usize; 2] = [85, 40];
+
+/// The lanes from which on it may be faster to compare where the output stays in the cache.
+const LANES_NEAR: usize = 16;
+
+/// How places are compared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Comparing {
+    /// The sums of a vector.
+    pub(crate) lanes: usize,
+    /// Whether indices have another type than what is compared, and gradients than what is added.
+    pub(crate) copies_indices: bool,
+    pub(crate) copies_gradients: bool,
+    /// Whether outputs are too many to be in the cache.
+    pub(crate) from_memory: bool,
+}
+
 /// Groups of channels, and the blocks of them that are gathered to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GatherShape {
@@ -101,21 +119,26 @@ impl GatherShape {
         (read / (of(self.block) * outputs).max(1)) as usize
     }
 
-    /// Whether it is faster to compare each place with all outputs that reach it, in vectors of `lanes`, than to add outputs one
-    /// by one.
+    /// Whether it is faster to compare each place with all outputs that reach it than to add outputs one by one.
     ///
     /// Measured with 8 and 16 lanes. The more inputs to an output, the more is saved by not clearing sums, and reading them again
-    /// to write them; past the cache that counts several times. There, outputs that are as many as the inputs are read too slowly.
-    /// In the cache, few additions to sums that are cleared in long rows are faster, as where windows do not overlap.
-    pub(crate) fn pays(&self, geometry: &Geometry, lanes: usize, streaming: bool) -> bool {
+    /// to write them; past the cache that counts several times. There, outputs that are as many as the inputs are read too slowly,
+    /// and so are any that come from memory where sums stay in the cache. There, also, few additions to sums that are cleared in long
+    /// rows are faster, as where windows do not overlap.
+    pub(crate) fn pays(&self, geometry: &Geometry, comparing: Comparing, streaming: bool) -> bool {
+        let Comparing { lanes, copies_indices, copies_gradients, from_memory } = comparing;
         let is_whole = |width: usize| width >= CHANNELS && width.is_multiple_of(CHANNELS / 2);
         let compared = self.axes.iter().map(|axis| axis.most_covered(1)).fold(1, usize::saturating_mul);
         let are_disjoint = self.axes.iter().all(AxisWindows::are_disjoint);
         let (inputs, outputs) = (geometry.input_len(), geometry.output_len().max(1));
-        let [compared, inputs, outputs, lanes] = [compared, inputs, outputs, lanes].map(|n| n as u128);
+        let copies = usize::from(copies_indices) * COPIES[0] + usize::from(copies_gradients) * COPIES[1];
+        let [compared, copies, inputs, outputs, n] = [compared, copies, inputs, outputs, lanes].map(|n| n as u128);
         let are_few = match streaming {
-            true => inputs >= 2 * outputs && 2 * compared * outputs <= lanes * (outputs + inputs),
-            false => !are_disjoint && 10 * compared * outputs <= lanes * (10 * outputs + inputs),
+            true => inputs >= 2 * outputs && (3 * compared + copies) * outputs <= n * (outputs + inputs),
+            false => {
+                let is_light = lanes >= LANES_NEAR && !copies_indices && !from_memory && !are_disjoint;
+                is_light && 10 * compared * outputs <= n * (10 * outputs + inputs)
+            }
         };
         is_whole(narrowest(geometry, self.width)) && is_whole(self.width) && are_few
     }
@@ -213,20 +236,33 @@ mod tests {
 
     #[test]
     fn places_are_compared_where_they_are_with_few_outputs() {
-        let pays = |c, axes, lanes, streaming| {
+        let pays_so = |c, axes, comparing: Comparing, streaming| {
             let geometry = planes(c, axes);
-            let shape = GatherShape::new(&geometry, (c, 1 << 16), (4, lanes)).expect("it can");
-            shape.pays(&geometry, lanes, streaming)
+            let shape = GatherShape::new(&geometry, (c, 1 << 16), (4, comparing.lanes)).expect("it can");
+            shape.pays(&geometry, comparing, streaming)
         };
+        let as_it_is =
+            |lanes| Comparing { lanes, copies_indices: false, copies_gradients: false, from_memory: false };
+        let pays = |c, axes, lanes, streaming| pays_so(c, axes, as_it_is(lanes), streaming);
         let volume = |size, stride| [(16, size, stride, 1), (64, size, stride, 1), (64, size, stride, 1)];
         let plane = |size, stride| [(1, 1, 1, 1), (64, size, stride, 1), (64, size, stride, 1)];
-        assert!(pays(64, volume(3, 2), 16, true) && pays(64, volume(3, 2), 8, true));
-        assert!(!pays(64, volume(3, 2), 4, true) && !pays(64, volume(3, 1), 16, true));
-        assert!(pays(64, volume(3, 2), 16, false) && !pays(64, volume(3, 2), 8, false));
-        assert!(pays(64, plane(3, 2), 8, false) && !pays(64, plane(5, 2), 16, false));
+        assert!(pays(64, volume(3, 2), 16, true) && pays(64, plane(3, 2), 8, true));
+        assert!(!pays(64, volume(3, 2), 8, true) && !pays(64, volume(3, 1), 16, true));
+        assert!(pays(64, volume(3, 2), 16, false) && !pays(64, plane(3, 2), 8, false));
+        assert!(!pays(64, plane(5, 2), 16, false));
         assert!(pays(64, plane(3, 1), 16, false) && !pays(64, plane(3, 1), 16, true), "as much is read as written");
         assert!(pays(96, plane(3, 2), 16, false) && !pays(48, plane(3, 2), 16, false));
         assert!(pays(64, plane(4, 4), 16, true) && !pays(64, plane(4, 4), 16, false));
         assert!(!pays(100, plane(3, 2), 16, false), "vectors of 4 channels are left");
+        let half = Comparing { copies_gradients: true, ..as_it_is(16) };
+        assert!(
+            pays_so(64, volume(3, 2), half, true)
+                && !pays_so(64, plane(3, 2), Comparing { lanes: 8, ..half }, true)
+        );
+        assert!(pays_so(64, plane(3, 2), half, false));
+        let wide_indices = Comparing { copies_indices: true, ..as_it_is(16) };
+        assert!(!pays_so(64, plane(3, 2), wide_indices, true) && pays_so(64, plane(4, 4), wide_indices, true));
+        assert!(!pays_so(64, plane(3, 2), wide_indices, false));
+        assert!(!pays_so(64, plane(3, 2), Comparing { from_memory: true, ..as_it_is(16) }, false));
     }
 }

@@ -12,6 +12,7 @@ use super::gather_shape::GatherShape;
 use super::outputs::Outputs;
 use super::rows::ROW;
 use crate::dtype::{Float, Index, Sum, Summed, Word};
+use crate::exec::stream::{LINE, fetch_lines};
 use crate::exec::{Scratch, booked};
 use crate::tensor::raw::Row;
 
@@ -176,6 +177,8 @@ impl<'s, 'a, T: Float, I: Index> Stock<'s, 'a, T, I> {
         match self.memory {
             Some((indices, gradients)) => {
                 let memory = flat * width..(flat + n) * width;
+                fetch_behind(&indices[memory.clone()]);
+                fetch_behind(&gradients[memory.clone()]);
                 if self.codes.is_none() {
                     put_codes(&indices[memory.clone()], &mut self.held_codes[codes]);
                 }
@@ -206,6 +209,16 @@ impl<'s, 'a, T: Float, I: Index> Stock<'s, 'a, T, I> {
         let contain = windows.contain(simd, codes, width);
         self.all_inside &= contain;
     }
+}
+
+/// How many elements ahead of those that are made ready memory is asked for: places are gathered in between, so that a processor
+/// does not do so by itself.
+const AHEAD: usize = 256;
+
+/// Asks for the lines that lie so far behind these elements.
+#[inline(always)]
+fn fetch_behind<T>(elements: &[T]) {
+    fetch_lines(elements.as_ptr().wrapping_add(AHEAD), size_of_val(elements) / LINE);
 }
 
 /// Indices as the words that places are compared with.

@@ -48,7 +48,7 @@ pub(crate) use buckets::Buckets;
 pub(crate) use expand::Expand;
 pub(crate) use expand_shape::ExpandShape;
 pub(crate) use gather::Gather;
-pub(crate) use gather_shape::GatherShape;
+pub(crate) use gather_shape::{Comparing, GatherShape};
 pub(crate) use mean::Mean;
 pub(crate) use outputs::{Outputs, Summing};
 pub(crate) use planes::{Planes, PlanesShape};

@@ -44,9 +44,10 @@ fn is_too_much((input, all): (usize, usize), cache: usize) -> bool {
 /// are zero, and not only filled. (On a Granite Rapids, whose share is kept, those of 42 to 56 MB take 1.3 to 1.9 times as long.)
 /// Those of averages gain less there, and lose as much where all of the cache is at hand.
 ///
-/// Where all sums of a maximum are rounded into an output, nothing of it needs to be near before: on a Zen 4 with as large a
-/// cache, gradients of 13 to 18 MB take 0.74 to 1.07 of the time if they are streamed, and in busy hours 0.65 to 0.8. Those of
-/// windows of stride 1, whose outputs are several times as many bytes and push out what was written, do so from smaller sizes on.
+/// Where all sums of a maximum are rounded into an output, or gathered in registers, nothing of it needs to be near before: on a
+/// Zen 4 with as large a cache, gradients of 13 to 18 MB take 0.74 to 1.07 of the time if they are streamed, and in busy hours 0.65
+/// to 0.8; gathered ones of 17 and 19 MB in `f32` 0.6 to 0.7, and of 11 and 13 MB 1.0 to 1.1. Those of windows of stride 1, whose
+/// outputs are several times as many bytes and push out what was written, do so from smaller sizes on.
 ///
 /// If the sums of a gradient are formed in the output, streaming costs a copy, but no line is fetched to be cleared: it pays where
 /// much is read, and not for groups of channels, whose sums are held in smaller pieces.
@@ -61,8 +62,8 @@ pub(super) struct Sums {
     pub(super) of_maxima: bool,
     /// Whether they are formed in the output.
     pub(super) in_output: bool,
-    /// Whether all of them are rounded.
-    pub(super) are_rounded: bool,
+    /// Whether all of them are rounded, or gathered: whether they are complete when anything is written.
+    pub(super) are_complete: bool,
     /// The channels that are worked on together.
     pub(super) width: usize,
 }
@@ -72,8 +73,8 @@ fn leaves(direction: Direction, (input, all): (usize, usize), sums: Sums, cache:
     let LastLevelCache { bytes: cache, kept } = cache;
     let is_read_from_memory = is_too_much((input, all), cache);
     let are_in_pieces = sums.in_output && sums.width > 1 && is_read_from_memory;
-    let rounds_maxima = sums.of_maxima && sums.are_rounded;
-    let stays = if rounds_maxima {
+    let are_maxima_complete = sums.of_maxima && sums.are_complete;
+    let stays = if are_maxima_complete {
         cache / 8 * 3
     } else if sums.of_maxima && !are_in_pieces {
         kept
@@ -84,7 +85,7 @@ fn leaves(direction: Direction, (input, all): (usize, usize), sums: Sums, cache:
         Direction::Gradient if input > stays => true,
         Direction::Gradient if all <= cache => false,
         Direction::Gradient if sums.in_output => sums.width == 1 && is_read_from_memory,
-        Direction::Gradient => input >= cache / 4 * 3 || (rounds_maxima && all >= cache / 2 * 3),
+        Direction::Gradient => input >= cache / 4 * 3 || (are_maxima_complete && all >= cache / 2 * 3),
         Direction::Forward => all >= cache.saturating_mul(2),
     }
 }
@@ -95,8 +96,8 @@ mod tests {
 
     #[test]
     fn gradients_are_streamed_from_the_sizes_that_leave_the_cache() {
-        let rounded = Sums { of_maxima: true, in_output: false, are_rounded: true, width: 1 };
-        let once = Sums { in_output: true, are_rounded: false, ..rounded };
+        let rounded = Sums { of_maxima: true, in_output: false, are_complete: true, width: 1 };
+        let once = Sums { in_output: true, are_complete: false, ..rounded };
         let average = Sums { of_maxima: false, ..rounded };
         let cache = LastLevelCache::new(32 << 20, 2);
         let cases = [

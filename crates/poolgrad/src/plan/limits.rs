@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::exec::stream::{Written, streaming_by_rows_pays, streaming_pays};
 use crate::exec::{last_level_cache, max_workers};
 use crate::geometry::{AxisWindows, Geometry};
-use crate::kernels::{ExpandShape, GatherShape, ROW, Summing, SweepShape, WIDEST, most_channels};
+use crate::kernels::{Comparing, ExpandShape, GatherShape, ROW, Summing, SweepShape, WIDEST, most_channels};
 use crate::simd::Isa;
 use crate::spec::{Direction, Spec};
 
@@ -99,7 +99,16 @@ impl Limits {
 
     /// Limits for groups of as many channels as are good to work on together.
     pub(super) fn new(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Self {
-        let up_to = |channels| Self::of_groups_up_to(channels, (spec, checked, options));
+        Self::with_gathers(Kernel::family(spec).contains(&Kernel::GatherRows), (spec, checked, options))
+    }
+
+    /// The same if nothing gathers.
+    pub(super) fn without_gathers(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Self {
+        Self::with_gathers(false, (spec, checked, options))
+    }
+
+    fn with_gathers(gathers: bool, (spec, checked, options): (&Spec, &Checked, &PlanOptions)) -> Self {
+        let up_to = |channels| Self::of_groups_up_to((channels, gathers), (spec, checked, options));
         let sweeps = Kernel::family(spec).contains(&Kernel::ScatterSweep);
         let geometry = &checked.geometry;
         let reads_much = geometry.output_len().saturating_mul(MUCH) >= geometry.input_len();
@@ -123,7 +132,10 @@ impl Limits {
     }
 
     /// Limits for groups of at most `channels` channels.
-    fn of_groups_up_to(channels: usize, (spec, checked, options): (&Spec, &Checked, &PlanOptions)) -> Self {
+    fn of_groups_up_to(
+        (channels, gathers): (usize, bool),
+        (spec, checked, options): (&Spec, &Checked, &PlanOptions),
+    ) -> Self {
         let accumulator = if checked.dtype == DType::F64 { size_of::<f64>() } else { size_of::<f32>() };
         let [tile_elements, spread_elements] = [1, SPREAD]
             .map(|times| options.tile_elements.unwrap_or(TILE_BYTES / accumulator * times).min(LARGEST_TILE));
@@ -172,22 +184,28 @@ impl Limits {
         };
         let width = width.min(channels);
         let n_workers = if cfg!(feature = "rayon") { n_workers } else { 1 };
+        let from_memory = is_read_from_memory(checked);
         let second_terms = summing == Summing::Few
             && is_sparse(SPARSE_TO_SWEEP)
             && SweepShape::takes_second_terms(geometry, width);
         let own_type = summing == Summing::Once || second_terms || is_wide;
         let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
         let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();
-        let lanes = options.isa.unwrap_or_else(Isa::best).vector_bytes() / accumulator;
-        let gathers = Kernel::family(spec).contains(&Kernel::GatherRows) && summing == Summing::All;
-        let gather =
-            gathers.then(|| GatherShape::new(geometry, (width, tile_elements), (accumulator, lanes))).flatten();
+        let comparing = Comparing {
+            lanes: options.isa.unwrap_or_else(Isa::best).vector_bytes() / accumulator,
+            copies_indices: (checked.index_dtype, accumulator) != (DType::I32, size_of::<i32>()),
+            copies_gradients: !is_wide,
+            from_memory,
+        };
+        let gather = (gathers && summing == Summing::All)
+            .then(|| GatherShape::new(geometry, (width, tile_elements), (accumulator, comparing.lanes)))
+            .flatten();
         let expands_anyway = expand.is_some_and(|shape| shape.pays(summing == Summing::Once, false));
-        let in_output = own_type && !expands_anyway;
+        let gathers_past = gather.is_some_and(|shape| shape.pays(geometry, comparing, true));
         let sums = Sums {
             of_maxima: checked.has_indices,
-            in_output,
-            are_rounded: !own_type && summing == Summing::All,
+            in_output: own_type && !expands_anyway && !gathers_past,
+            are_complete: gathers_past || (!own_type && summing == Summing::All),
             width,
         };
         let leaves = || leaves_the_cache(spec.direction, checked, sums);
@@ -200,8 +218,7 @@ impl Limits {
             _ => checked.lifted.grouped(width).are_groups_contiguous(),
         };
         let streams_rows = streaming && by_rows && are_contiguous;
-        let gathering_pays = gather.is_some_and(|shape| shape.pays(geometry, lanes, streaming));
-        let from_memory = is_read_from_memory(checked);
+        let gathering_pays = gather.is_some_and(|shape| shape.pays(geometry, comparing, streaming));
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
         let share = last_level_cache().bytes / n_workers.saturating_mul(2).max(1);

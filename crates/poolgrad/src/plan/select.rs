@@ -251,9 +251,13 @@ const ROUNDS: usize = 4;
 
 /// The kernels that accept a problem, the preferred first.
 pub(super) fn kernels(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Vec<Kernel> {
-    let limits = Limits::new(spec, checked, options);
+    accepting(spec, checked, &Limits::new(spec, checked, options))
+}
+
+/// Those that accept it within these limits.
+fn accepting(spec: &Spec, checked: &Checked, limits: &Limits) -> Vec<Kernel> {
     let accepting = Kernel::family(spec).iter().copied();
-    let mut kernels: Vec<_> = accepting.filter(|kernel| kernel.accepts(&checked.geometry, &limits)).collect();
+    let mut kernels: Vec<_> = accepting.filter(|kernel| kernel.accepts(&checked.geometry, limits)).collect();
     kernels.sort_by_key(|kernel| *kernel == Kernel::GatherRows && !limits.gathering_pays);
     kernels
 }
@@ -281,21 +285,20 @@ pub(super) fn select<T: Float, I: Index>(
     options: &PlanOptions,
 ) -> Result<Choice, Error> {
     let limits = Limits::new(spec, checked, options);
-    let accepting = kernels(spec, checked, options);
+    let kernels = accepting(spec, checked, &limits);
     let kernel = match &options.kernel {
-        None => accepting[0],
-        Some(name) => {
-            accepting.iter().copied().find(|kernel| kernel.name() == name).ok_or_else(|| Error::NoSuchKernel {
-                wanted: accepting.iter().map(|kernel| kernel.name()).collect(),
-                got: name.clone(),
-            })?
-        }
+        None => kernels[0],
+        Some(name) => kernels.iter().copied().find(|kernel| kernel.name() == name).ok_or_else(|| {
+            Error::NoSuchKernel { wanted: kernels.iter().map(|kernel| kernel.name()).collect(), got: name.clone() }
+        })?,
     };
     let geometry = &checked.geometry;
     let way = Way::new(kernel, checked, &limits);
-    // Whole lines leave from registers; with parts of lines it would be slower than the next kernel. Who names it gets it anyway.
-    let beside_lines = (kernel == Kernel::GatherRows && limits.streaming && options.kernel.is_none())
-        .then(|| Way::new(accepting[1], checked, &limits));
+    // Whole lines leave from registers; with parts of lines it would be slower than other kernels. Who names it gets it anyway.
+    let beside_lines = (kernel == Kernel::GatherRows && limits.streaming && options.kernel.is_none()).then(|| {
+        let limits = Limits::without_gathers(spec, checked, options);
+        Way::new(accepting(spec, checked, &limits)[0], checked, &limits)
+    });
     let far = match kernel {
         Kernel::ScatterPlanes | Kernel::ScatterSweep | Kernel::ExpandRows | Kernel::GatherRows => {
             far_way::<T, I>(checked, &limits)
