@@ -11,6 +11,9 @@ use crate::tensor::view::TensorView;
 /// The bytes that are asked for at once: they should not push out what is in use.
 const FETCHED: usize = 32 << 10;
 
+/// How many places ahead memory is asked for where places lie apart: a processor does not ask for such memory by itself.
+const AHEAD: isize = 8;
+
 /// A typed, lifted tensor that kernels read rows from.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a, T> {
@@ -170,8 +173,15 @@ impl<'a, T: Element> Row<'a, T> {
             Row::Slice(slice) => to.copy_from_slice(slice),
             Row::Strided(row) => {
                 assert_eq!(to.len(), row.len * row.width, "a place for each element");
+                let are_neighbours = row.width > 1 && row.channel_step == 1;
                 for (i, places) in to.chunks_exact_mut(row.width).enumerate() {
                     let origin = row.origin.wrapping_offset(i as isize * row.step);
+                    if are_neighbours {
+                        fetch_lines(origin.wrapping_offset(AHEAD * row.step), size_of_val(places).div_ceil(LINE));
+                        // SAFETY: as below, and the channels of a place are neighbours.
+                        places.copy_from_slice(unsafe { std::slice::from_raw_parts(origin, row.width) });
+                        continue;
+                    }
                     for (c, value) in places.iter_mut().enumerate() {
                         // SAFETY: `i < row.len` and `c < row.width`, and `Source::row` made the row from as many
                         // places of one run and channels of one group, all of them named by the view's layout.
