@@ -116,7 +116,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
             rows.complete = rows.complete.end..complete * columns.input();
             let mut slice = slices.first_new;
             for _ in 0..slices.n_new {
-                clear(&mut sums[slice..][rows.new.clone()]);
+                clear_by_lines(&mut sums[slice..][rows.new.clone()]);
                 slice = after(slice);
             }
             let held = Held::new(slices, &rows, (slice_len, ring_len));
@@ -180,6 +180,16 @@ pub(super) fn memory_of<'o, T: Summed>(
         return &mut [];
     }
     out.consecutive(group, flat).expect("groups are contiguous where they are written by rows or lines")
+}
+
+/// Clears a row that may begin and end within a line. No store reaches from one line into the next, and so over the end of a page,
+/// where on a Zen 4 it would wait for all that is on its way past the cache: rows of 113 and 65 sums take 0.85 to 0.93 of the time.
+#[inline(always)]
+fn clear_by_lines<A: Sum>(row: &mut [A]) {
+    let Range { start, end } = whole_lines(row);
+    clear(&mut row[..start]);
+    clear(&mut row[start..end]);
+    clear(&mut row[end..]);
 }
 
 /// Rounds sums and writes them past the cache.
