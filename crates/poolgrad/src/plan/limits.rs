@@ -47,6 +47,10 @@ const MUCH: usize = 8;
 /// of their own.
 const MANY: usize = 16;
 
+/// Channels from which on it matters that their sums share few sets of the first-level cache: with fewer, to read outputs in narrower
+/// groups takes longer than that.
+const FEWER_SETS: usize = 4 * WIDEST;
+
 /// The bytes of a page: a processor finds some tens of them at once.
 const PAGE: usize = 4 << 10;
 
@@ -118,9 +122,14 @@ impl Limits {
         let widest = up_to(usize::MAX);
         let times =
             |count: fn(&AxisWindows) -> usize| geometry.axes.iter().map(count).fold(1, usize::saturating_mul);
-        let overlaps_much = times(AxisWindows::most_sharing) >= MANY && times(|axis| axis.most_covered(1)) >= MANY;
-        let fills_pages = !widest.in_place && widest.width.saturating_mul(widest.accumulator) >= PAGE;
-        let is_too_wide = exceeds(&widest, SweepShape::least_sums) || (overlaps_much && fills_pages);
+        let sharing = times(AxisWindows::most_sharing);
+        let overlaps_much = sharing >= MANY && times(|axis| axis.most_covered(1)) >= MANY;
+        let bytes = widest.width.saturating_mul(widest.accumulator);
+        let fills_pages = !widest.in_place && bytes >= PAGE;
+        // Channels of places that lie half pages apart share few sets of the first-level cache, wherever sums are formed.
+        let shares_sets = bytes.is_multiple_of(PAGE / 2) && widest.width >= FEWER_SETS;
+        let is_apart = fills_pages || (shares_sets && bytes.saturating_mul(sharing) >= PAGE * MANY);
+        let is_too_wide = exceeds(&widest, SweepShape::least_sums) || (overlaps_much && is_apart);
         if !sweeps || !is_too_wide {
             return widest;
         }
