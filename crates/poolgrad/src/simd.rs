@@ -1,6 +1,6 @@
 //! ISA levels: detected once, capped by `POOLGRAD_MAX_ISA`, and listable, so that tests can force each.
 //!
-//! This file, `simd/rows.rs` and `exec/stream.rs` are the only ones that name an architecture. Kernels are plain loops,
+//! This file, `simd/rows.rs`, `exec/floats.rs` and `exec/stream` are the only ones that name an architecture. Kernels are plain loops,
 //! compiled once for each level by `fearless_simd`'s `dispatch!` and, in functions of their own, its `vectorize`.
 
 use std::fmt;

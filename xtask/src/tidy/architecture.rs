@@ -10,6 +10,7 @@ const ADDRESSES: &[&str] = &[
     "crates/poolgrad/src/simd/rows.rs",
     "crates/poolgrad/src/exec/floats.rs",
     "crates/poolgrad/src/exec/stream.rs",
+    "crates/poolgrad/src/exec/stream/ahead.rs",
 ];
 
 /// Words that tie code to an architecture. `arch` counts after `core::` or `std::` only.

@@ -10,6 +10,7 @@ const ADDRESSES: &[&str] = &[
     "crates/poolgrad/src/tensor/raw/",
     "crates/poolgrad/src/exec/floats.rs",
     "crates/poolgrad/src/exec/stream.rs",
+    "crates/poolgrad/src/exec/stream/",
     "crates/poolgrad-acl/src/ffi/",
     "crates/poolgrad-acl/src/api/",
     "crates/poolgrad-py/src/tensor/",

@@ -1,4 +1,4 @@
-//! Writing rows past the cache, and asking for memory ahead: the unsafe room of write-out.
+//! Writing rows past the cache: the unsafe room of write-out. How memory is asked for ahead is in [`ahead`].
 //!
 //! An output that is larger than the last-level cache, or is pushed out of it by what is read, is not read again before it
 //! has left the cache. An ordinary store would first fetch each line from memory, to fill the part that is not written; a
@@ -7,7 +7,9 @@
 //!
 //! What a core has under way is limited too, and Intel's older ones hold a line of a non-temporal store longer than one that
 //! is fetched: there few threads write faster by ordinary stores, if lines are asked for in time (see [`streaming_pays`]).
-//! On architectures without such stores rows are copied, and nothing is asked for ahead.
+//! On architectures without such stores rows are copied.
+
+mod ahead;
 
 use std::ops::Range;
 
@@ -16,6 +18,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::dtype::{Accumulator, Sum, Summed};
 use crate::simd::Isa;
+
+pub(crate) use ahead::{claim_behind, claim_lines, claim_next, fetch_ahead, fetch_lines};
 
 /// How many threads of an older Intel processor are taken to write faster by ordinary stores. Each then moves a line twice, and more
 /// of them would want more than six channels of memory give: then it is better to move half the bytes. (Two were measured.)
@@ -324,51 +328,6 @@ impl<T: Plain + Default> Pending<T> {
     }
 }
 
-/// Asks for the line that is `ahead` elements behind `element`, which will be read soon.
-///
-/// Elements of 8 bytes come in twice as many lines, and are asked for into the second-level cache on AMD's processors: what is on its
-/// way to the first holds up the additions in between. On a Zen 4 gradients with 64-bit indices so take 0.73 to 1.0 of the time, and
-/// with 32-bit ones up to 1.07. Others were not tried.
-#[inline(always)]
-pub(crate) fn fetch_ahead<T>(element: &T, ahead: usize) {
-    let at = (&raw const *element).wrapping_add(ahead).cast();
-    if size_of::<T>() == size_of::<u64>() && imp::is_amd() { imp::fetch_second_level(at) } else { imp::fetch(at) }
-}
-
-/// Asks for `n` lines from `origin` on, which will be read soon.
-#[inline(always)]
-pub(crate) fn fetch_lines<T>(origin: *const T, n: usize) {
-    (0..n).for_each(|line| imp::fetch(origin.cast::<i8>().wrapping_add(line * LINE)));
-}
-
-/// How far ahead of what is written lines are asked for. The processor's own guesses end with each page of four kilobytes.
-const CLAIMED_AHEAD: usize = 2 << 10;
-
-/// Asks for the lines behind those of `row`, at some distance, which will be written soon: where rows are written one after
-/// the other, as many as each takes.
-#[inline(always)]
-pub(crate) fn claim_behind<T>(row: &[T]) {
-    claim_lines(row.as_ptr().wrapping_byte_add(CLAIMED_AHEAD), row.len());
-}
-
-/// The same where nothing else is written in between, unless the processor is AMD's, which asks for these lines by itself.
-///
-/// On a Zen 4, gradients that stay in the last-level cache take 0.78 to 1.01 of the time without it; where rows of windows are
-/// written in turns, they take up to 1.3 times as long, so there `claim_behind` stays. Other processors of its make were not tried.
-#[inline(always)]
-pub(crate) fn claim_next<T>(row: &[T]) {
-    if !imp::is_amd() {
-        claim_behind(row);
-    }
-}
-
-/// Asks for the lines of `n` elements from `origin` on, which will be written soon.
-#[inline(always)]
-pub(crate) fn claim_lines<T>(origin: *const T, n: usize) {
-    let origin = origin.cast::<i8>();
-    (0..n * size_of::<T>()).step_by(LINE).for_each(|at| imp::claim(origin.wrapping_add(at)));
-}
-
 /// Makes streamed rows visible to other threads in order with ordinary stores; each thread calls it when it is done.
 #[inline]
 pub(crate) fn finish() {
@@ -378,10 +337,9 @@ pub(crate) fn finish() {
 #[cfg(target_arch = "x86_64")]
 mod imp {
     use super::{LINE, Line, Simd};
-    use core::arch::asm;
     use core::arch::x86_64::{
-        __cpuid, __cpuid_count, __m128i, __m256i, __m512i, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm_sfence,
-        _mm_stream_si128, _mm256_stream_si256, _mm512_stream_si512,
+        __cpuid, __cpuid_count, __m128i, __m256i, __m512i, _mm_sfence, _mm_stream_si128, _mm256_stream_si256,
+        _mm512_stream_si512,
     };
     use std::sync::OnceLock;
 
@@ -447,25 +405,6 @@ mod imp {
         }
     }
 
-    #[inline(always)]
-    pub(super) fn fetch(at: *const i8) {
-        // SAFETY: SSE is part of every x86-64, and this is a hint: an address that cannot be read is no error.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
-    }
-
-    #[inline(always)]
-    pub(super) fn fetch_second_level(at: *const i8) {
-        // SAFETY: as above.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(at) };
-    }
-
-    #[inline(always)]
-    pub(super) fn claim(at: *const i8) {
-        // SAFETY: a hint: an address that cannot be written is no error, and a processor that does not know it does nothing.
-        // (The intrinsic of this name needs a feature that levels do not name.)
-        unsafe { asm!("prefetchw byte ptr [{}]", in(reg) at.addr(), options(nomem, nostack, preserves_flags)) };
-    }
-
     pub(super) fn finish() {
         // SAFETY: SSE is part of every x86-64.
         unsafe { _mm_sfence() };
@@ -491,12 +430,6 @@ mod imp {
     pub(super) fn is_amd() -> bool {
         false
     }
-
-    pub(super) fn fetch(_: *const i8) {}
-
-    pub(super) fn fetch_second_level(_: *const i8) {}
-
-    pub(super) fn claim(_: *const i8) {}
 
     pub(super) fn finish() {}
 }
