@@ -6,7 +6,7 @@ use crate::arrange::Arrangement;
 use crate::scalar::{Scalar, with_element};
 
 /// The bytes of a cache line.
-const LINE: usize = 4096;
+const LINE: usize = 64;
 
 /// A tensor somewhere in a buffer of garbage.
 ///
