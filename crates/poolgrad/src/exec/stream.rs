@@ -1,4 +1,5 @@
-//! Writing rows past the cache: the unsafe room of write-out. How memory is asked for ahead is in [`ahead`].
+//! Writing rows past the cache: the unsafe room of write-out. How memory is asked for ahead is in [`ahead`], and
+//! copying to what stays in the cache in [`near`].
 //!
 //! An output that is larger than the last-level cache, or is pushed out of it by what is read, is not read again before it
 //! has left the cache. An ordinary store would first fetch each line from memory, to fill the part that is not written; a
@@ -10,6 +11,7 @@
 //! On architectures without such stores rows are copied.
 
 mod ahead;
+mod near;
 
 use std::ops::Range;
 
@@ -20,6 +22,7 @@ use crate::dtype::{Accumulator, Sum, Summed};
 use crate::simd::Isa;
 
 pub(crate) use ahead::{claim_behind, claim_lines, claim_next, fetch_ahead, fetch_lines};
+pub(crate) use near::copy_near;
 
 /// How many threads of an older Intel processor are taken to write faster by ordinary stores. Each then moves a line twice, and more
 /// of them would want more than six channels of memory give: then it is better to move half the bytes. (Two were measured.)

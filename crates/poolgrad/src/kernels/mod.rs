@@ -24,6 +24,7 @@ mod rows;
 mod second;
 mod spread;
 mod spread_block;
+mod spread_evenly;
 mod spread_planes;
 mod spread_tables;
 mod stretches;

@@ -16,7 +16,7 @@
 //! rows. It has one place for each stretch along W, which is repeated last (see [`repeats`](super::repeats)). Short rows are put
 //! together in the cache to a *slab*, the part of one depth that a tile has, and slabs of small planes to longer pieces;
 //! they are formed in the output itself where it can hold them and is not to be streamed. To be streamed, large slabs and
-//! long rows of single channels are made line by line. Where each plane has a single output, all of its elements are the same.
+//! long rows of single channels are made line by line. Planes of a single output are [filled evenly](super::spread_evenly).
 //!
 //! Traffic per output: its gradient; per input: one write of its gradient.
 
@@ -25,12 +25,12 @@ use std::ops::Range;
 use fearless_simd::Simd;
 
 use super::repeats::{Repeats, SLACK};
-use super::rows::{self, ROW};
+use super::rows;
 use super::spread_block::{Block, LONG, Rounded};
+use super::spread_evenly;
 use super::stretches::{Stretches, multiply};
 use super::widen::{MOST_OUTPUTS, OutputRows, Widen, most_pitch, pitch};
-use crate::dtype::{Accumulator, Element, Float, Sum};
-use crate::exec::stream::claim_next;
+use crate::dtype::{Element, Float, Sum};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::partition::{Partition, Wanted, even};
@@ -134,7 +134,7 @@ impl<'a, T: Float> Spread<'a, T> {
     /// The scratch bytes of one worker.
     pub(crate) fn bytes(geometry: &Geometry, (cut, width): (&Partition, usize)) -> usize {
         if geometry.output_len() == 1 {
-            return booked::<T::Acc>(ROW) + 3 * booked::<T>(ROW);
+            return spread_evenly::bytes::<T>();
         }
         let axes = &geometry.axes;
         let block = cut.block();
@@ -152,7 +152,8 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
     #[inline(always)]
     fn fill<S: Simd>(&self, simd: S, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
         if self.geometry.output_len() == 1 {
-            return self.fill_evenly(tile, scratch);
+            let plane = (self.width, self.geometry.input_len());
+            return spread_evenly::fill(&self.grad_output, plane, tile, scratch);
         }
         let range = tile.range();
         let lens = Lens::new::<T>(&self.geometry.axes, &self.cut, self.width);
@@ -350,41 +351,6 @@ impl<T: Float> Spread<'_, T> {
         ((block.d.first_place + d) * n_h + block.h.first_place + h) * n_w + block.w.first_place
     }
 
-    /// Fills a tile of planes that have one output each, some planes at a time.
-    #[inline(always)]
-    fn fill_evenly(&self, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
-        let range = tile.range();
-        let (elements, shares) = (scratch.row::<T>(ROW), scratch.row::<T::Acc>(ROW));
-        let (rounded, even) = (scratch.row::<T>(ROW), scratch.row::<T>(ROW));
-        let count = T::Acc::from_count(self.geometry.input_len() as u64);
-        // Groups of different widths are not worked on together.
-        let at_once = if self.width == 1 { ROW } else { 1 };
-        for start in range.groups.clone().step_by(at_once) {
-            let groups = start..range.groups.end.min(start + at_once);
-            let width = self.grad_output.width_of(start);
-            let gradients = self.grad_output.groups(groups.clone(), elements);
-            let (shares, rounded) = (&mut shares[..gradients.len()], &mut rounded[..gradients.len()]);
-            T::widen(gradients, shares);
-            shares.iter_mut().for_each(|share| *share = T::Acc::ZERO + *share / count);
-            T::narrow(shares, rounded);
-            let places = ROW / width;
-            for (group, values) in groups.zip(rounded.chunks_exact(width)) {
-                if let Some(memory) = tile.first.memory(group..group + 1, range.flat.clone()) {
-                    for part in memory.chunks_mut(places * width) {
-                        claim_next(part);
-                        repeat(values, part, true);
-                    }
-                    continue;
-                }
-                repeat(values, &mut even[..places * width], false);
-                for flat in range.flat.clone().step_by(places) {
-                    let n_places = places.min(range.flat.end - flat);
-                    tile.first.write(group, flat, &even[..n_places * width]);
-                }
-            }
-        }
-    }
-
     /// The different rows of the depths that lie in the windows `outputs` along D.
     #[inline(always)]
     fn cells_of<'c, S: Simd>(
@@ -431,18 +397,6 @@ impl<T: Float> Spread<'_, T> {
             &rounded[..sums.len()]
         });
         Rounded { elements, pitch }
-    }
-}
-
-/// Fills `row` with `values`, again and again; `in_output` as for [`multiply`].
-#[inline(always)]
-fn repeat<T: Element>(values: &[T], row: &mut [T], in_output: bool) {
-    match values {
-        &[value] => row.fill(value),
-        values => {
-            row[..values.len()].copy_from_slice(values);
-            multiply(row, values.len(), in_output);
-        }
     }
 }
 

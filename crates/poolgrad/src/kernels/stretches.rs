@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::dtype::Element;
-use crate::exec::stream::claim_next;
+use crate::exec::stream::{claim_next, copy_near};
 use crate::exec::{Scratch, booked};
 use crate::geometry::AxisWindows;
 
@@ -216,9 +216,12 @@ pub(super) fn multiply<T: Element>(row: &mut [T], len: usize, in_output: bool) {
     while done < row.len() {
         let more = done.min(row.len() - done).min((CLOSE / len).max(1) * len);
         if in_output {
-            claim_next(&row[done..done + more]);
+            let (from, to) = row.split_at_mut(done);
+            claim_next(&to[..more]);
+            copy_near(&from[..more], &mut to[..more]);
+        } else {
+            row.copy_within(..more, done);
         }
-        row.copy_within(..more, done);
         done += more;
     }
 }

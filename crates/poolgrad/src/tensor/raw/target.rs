@@ -9,7 +9,7 @@ use zerocopy::IntoBytes;
 use super::claims::Claims;
 use crate::dtype::{Element, Summed};
 use crate::exec::stream::{
-    LINE, LINE_ELEMENTS, Lines, Pending, claim_lines, claim_next, put_lines, round_lines, whole_lines,
+    LINE, LINE_ELEMENTS, Lines, Pending, claim_lines, claim_next, copy_near, put_lines, round_lines, whole_lines,
 };
 use crate::tensor::lift::Lifted;
 use crate::tensor::partition::{Partition, TileRange};
@@ -189,7 +189,7 @@ impl<'t, T: Element> OutTile<'t, T> {
             let row = unsafe { std::slice::from_raw_parts_mut(origin, values.len()) };
             for (row, values) in row.chunks_mut(AT_ONCE).zip(values.chunks(AT_ONCE)) {
                 claim_next(row);
-                row.copy_from_slice(values);
+                copy_near(values, row);
             }
         }
     }
