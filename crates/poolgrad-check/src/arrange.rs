@@ -4,8 +4,8 @@ use poolgrad::{Layout, Sizes};
 
 use crate::problem::MemoryLayout;
 
-/// Foreign elements before and behind every tensor.
-const GUARD: i64 = 16;
+/// Foreign elements before and behind every tensor: of every type whole cache lines.
+const GUARD: i64 = 32;
 
 /// Whether a tensor is read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

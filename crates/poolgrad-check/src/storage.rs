@@ -27,9 +27,10 @@ impl Storage {
     pub fn garbage(dtype: DType, arrangement: &Arrangement) -> Self {
         let (buffer, first) = with_element!(dtype, T => {
             let len = arrangement.len + LINE / size_of::<T>();
-            let elements = vec![T::GARBAGE; len];
-            let first = elements.as_ptr().align_offset(LINE);
-            (owned(elements, len), first)
+            let buffer = owned(vec![T::GARBAGE; len], len);
+            // Of the buffer's own memory: it holds a copy.
+            let first = elements::<T>(&buffer).as_ptr().align_offset(LINE);
+            (buffer, first)
         });
         Self { buffer, layout: arrangement.layout, offset: first + arrangement.offset }
     }
@@ -163,6 +164,21 @@ mod tests {
                 assert!(grid.values.iter().zip(1..).all(|(&got, want)| got == f64::from(want)), "{name}");
                 assert_eq!((storage.first_unwritten(), storage.first_stray()), (None, None), "{name} {dtype}");
             }
+        }
+    }
+
+    /// Oracle: the addresses themselves.
+    #[test]
+    fn tensors_begin_on_cache_lines_and_not_on_more() {
+        let arrangement = Arrangement::new(MemoryLayout::Ncdhw, &Sizes::from([3, 5]), 0, Access::Write);
+        for dtype in DType::ALL {
+            let storages = [0; 40].map(|_| Storage::garbage(dtype, &arrangement));
+            let begins_at = |storage: &Storage| {
+                with_element!(dtype, T => elements::<T>(&storage.buffer)[storage.offset..].as_ptr().addr())
+            };
+            let begin_at = |multiple| storages.iter().all(|storage| begins_at(storage).is_multiple_of(multiple));
+            assert!(begin_at(64), "{dtype}");
+            assert!(!begin_at(4096), "{dtype}: small tensors share pages");
         }
     }
 
