@@ -173,9 +173,7 @@ mod tests {
         let arrangement = Arrangement::new(MemoryLayout::Ncdhw, &Sizes::from([3, 5]), 0, Access::Write);
         for dtype in DType::ALL {
             let storages = [0; 40].map(|_| Storage::garbage(dtype, &arrangement));
-            let begins_at = |storage: &Storage| {
-                with_element!(dtype, T => elements::<T>(&storage.buffer)[storage.offset..].as_ptr().addr())
-            };
+            let begins_at = |storage: &Storage| with_element!(dtype, T => elements::<T>(&storage.buffer)[storage.offset..].as_ptr().addr());
             let begin_at = |multiple| storages.iter().all(|storage| begins_at(storage).is_multiple_of(multiple));
             assert!(begin_at(64), "{dtype}");
             assert!(!begin_at(4096), "{dtype}: small tensors share pages");

@@ -7,6 +7,7 @@ use super::tree::{Tree, numbered};
 /// The files that may; each of them has a portable way as well.
 const ADDRESSES: &[&str] = &[
     "crates/poolgrad/src/simd.rs",
+    "crates/poolgrad/src/simd/bf16.rs",
     "crates/poolgrad/src/simd/rows.rs",
     "crates/poolgrad/src/exec/floats.rs",
     "crates/poolgrad/src/exec/stream.rs",

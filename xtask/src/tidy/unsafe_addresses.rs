@@ -8,6 +8,7 @@ use super::tree::{Tree, numbered};
 const ADDRESSES: &[&str] = &[
     "crates/poolgrad/src/tensor/raw.rs",
     "crates/poolgrad/src/tensor/raw/",
+    "crates/poolgrad/src/simd/bf16.rs",
     "crates/poolgrad/src/exec/floats.rs",
     "crates/poolgrad/src/exec/stream.rs",
     "crates/poolgrad/src/exec/stream/",

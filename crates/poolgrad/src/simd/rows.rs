@@ -12,6 +12,7 @@ use half::{bf16, f16};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use {
     super::Isa,
+    super::bf16::round_line,
     fearless_simd::prelude::*,
     fearless_simd::{f32x16, u32x16},
     zerocopy::{transmute, transmute_ref},
@@ -99,11 +100,13 @@ pub(crate) fn narrow_bf16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[bf
     None
 }
 
-/// Rounds a line to `bf16` as the loop in `dtype.rs` does, by operations so small that each is inlined.
-/// (`vcvtneps2bf16` would take small numbers for zero.)
+/// Rounds a line to `bf16` as the loop in `dtype.rs` does: by one instruction, or by operations so small that each is inlined.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 #[inline(always)]
 fn round_bf16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> [bf16; 32] {
+    if let Some(line) = simd.level().as_avx512().and_then(|avx512| round_line(avx512, wide)) {
+        return line;
+    }
     let [first, second]: &[[f32; 16]; 2] = transmute_ref!(wide);
     let halves = (upper_halves(simd, first), upper_halves(simd, second));
     let line: [u16; 32] = simd.relaxed_narrow_u32x16(halves.0, halves.1).into();
