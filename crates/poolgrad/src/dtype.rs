@@ -17,7 +17,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 pub(crate) use self::key::{Code, Key, all_unique};
 use self::once::Once;
 pub(crate) use self::word::{Word, words, words_mut};
-use crate::simd;
+use crate::simd::{self, RoundsBf16};
 
 /// The element type of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -157,7 +157,7 @@ pub(crate) trait Summed: Element {
     fn narrow(wide: &[Self::Acc], row: &mut [Self]);
     /// The same of as many as fill a cache line, in registers: for 16-bit elements, where the level has instructions for it.
     #[inline(always)]
-    fn narrow_line<S: Simd>(_: S, _: &[Self::Acc; 32]) -> Option<[Self; 32]> {
+    fn narrow_line<S: Simd>(_: S, _: Option<RoundsBf16>, _: &[Self::Acc; 32]) -> Option<[Self; 32]> {
         None
     }
     /// `row` itself where no widening is needed.
@@ -291,7 +291,7 @@ impl Summed for f16 {
         }
     }
     #[inline(always)]
-    fn narrow_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[Self; 32]> {
+    fn narrow_line<S: Simd>(simd: S, _: Option<RoundsBf16>, wide: &[f32; 32]) -> Option<[Self; 32]> {
         simd::narrow_f16_line(simd, wide)
     }
     #[inline(always)]
@@ -333,8 +333,8 @@ impl Summed for bf16 {
         }
     }
     #[inline(always)]
-    fn narrow_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[Self; 32]> {
-        simd::narrow_bf16_line(simd, wide)
+    fn narrow_line<S: Simd>(simd: S, rounds: Option<RoundsBf16>, wide: &[f32; 32]) -> Option<[Self; 32]> {
+        simd::narrow_bf16_line(simd, rounds, wide)
     }
     #[inline(always)]
     fn as_wide(_: &[Self]) -> Option<&[f32]> {

@@ -19,7 +19,7 @@ use fearless_simd::{Simd, SimdBase};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::dtype::{Accumulator, Sum, Summed};
-use crate::simd::Isa;
+use crate::simd::{Isa, RoundsBf16};
 
 pub(crate) use ahead::{claim_behind, claim_lines, claim_next, fetch_ahead, fetch_lines};
 pub(crate) use near::copy_near;
@@ -182,7 +182,7 @@ pub(crate) fn round_lines<S: Simd, T: Summed>(simd: S, wide: &[T::Acc], to: &mut
     assert_eq!(wide.len(), to.len(), "as many places as elements");
     simd.vectorize(
         #[inline(always)]
-        || round_each::<S, T, _>(simd, wide, Line::of(to), imp::store_line),
+        || round_each::<S, T, _>((simd, RoundsBf16::ask()), wide, Line::of(to), imp::store_line),
     )
 }
 
@@ -197,7 +197,7 @@ pub(crate) enum Route {
 /// written past the cache.
 #[inline(always)]
 pub(crate) fn round_vectors<S: Simd, T: Summed<Acc: Accumulator>, const V: usize>(
-    simd: S,
+    (simd, rounds): (S, Option<RoundsBf16>),
     sums: &[<T::Acc as Accumulator>::Vector<S>; V],
     (to, route): (&mut [T], Route),
 ) -> bool {
@@ -211,11 +211,11 @@ pub(crate) fn round_vectors<S: Simd, T: Summed<Acc: Accumulator>, const V: usize
     }
     let wide = &wide[..V * lanes];
     match route {
-        Route::Past => round_each::<S, T, _>(simd, wide, Line::of(to), imp::store_line),
+        Route::Past => round_each::<S, T, _>((simd, rounds), wide, Line::of(to), imp::store_line),
         Route::Near => {
             let lines = to.as_mut_bytes().as_chunks_mut().0;
             round_each::<S, T, _>(
-                simd,
+                (simd, rounds),
                 wide,
                 lines,
                 #[inline(always)]
@@ -228,7 +228,7 @@ pub(crate) fn round_vectors<S: Simd, T: Summed<Acc: Accumulator>, const V: usize
 /// Rounds `wide` line by line and stores each; whether the level can round lines in registers.
 #[inline(always)]
 fn round_each<S: Simd, T: Summed, L>(
-    simd: S,
+    (simd, rounds): (S, Option<RoundsBf16>),
     wide: &[T::Acc],
     to: &mut [L],
     store: impl Fn(S, &[u8; LINE], &mut L),
@@ -240,7 +240,7 @@ fn round_each<S: Simd, T: Summed, L>(
         return true;
     }
     for (wide, to) in wide.as_chunks().0.iter().zip(to) {
-        let Some(line) = T::narrow_line(simd, wide) else { return false };
+        let Some(line) = T::narrow_line(simd, rounds, wide) else { return false };
         store(simd, line.as_bytes().try_into().expect("a line"), to);
     }
     true

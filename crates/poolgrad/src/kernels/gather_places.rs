@@ -9,6 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::dtype::{Accumulator, Summed, Word};
 use crate::exec::stream::{Route, round_vectors};
+use crate::simd::RoundsBf16;
 
 /// Outputs of one group: where their indices point, and their gradients, for each output those of all channels.
 #[derive(Clone, Copy)]
@@ -117,6 +118,7 @@ impl<A: Accumulator> Near<'_, A> {
                 let last = job.channels.end.checked_sub(n).expect("as many channels");
                 let (lines, route) = (&mut *job.lines.0, job.lines.1);
                 let mut have_left = !lines.is_empty();
+                let rounds = RoundsBf16::ask();
                 let mut place = job.first;
                 for (i, &pair) in job.pairs.iter().enumerate() {
                     let [a, b] = [splat::<S, A::Word>(simd, place), splat::<S, A::Word>(simd, place + 1)];
@@ -128,9 +130,11 @@ impl<A: Accumulator> Near<'_, A> {
                         let channels = 2 * i * width + at..2 * i * width + at + n;
                         let next = channels.start + width..channels.end + width;
                         if have_left {
-                            have_left = round_vectors(simd, &gathered[0], (&mut lines[channels.clone()], route));
+                            have_left =
+                                round_vectors((simd, rounds), &gathered[0], (&mut lines[channels.clone()], route));
                             if have_left && next.end <= lines.len() {
-                                have_left = round_vectors(simd, &gathered[1], (&mut lines[next.clone()], route));
+                                have_left =
+                                    round_vectors((simd, rounds), &gathered[1], (&mut lines[next.clone()], route));
                             }
                         }
                         if !have_left {

@@ -9,6 +9,8 @@
 use fearless_simd::Simd;
 use half::{bf16, f16};
 
+use super::bf16::RoundsBf16;
+
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use {
     super::Isa,
@@ -63,8 +65,9 @@ pub(crate) fn narrow_bf16(wide: &[f32], row: &mut [bf16]) -> bool {
     {
         let best = Isa::best().level();
         if best.as_avx2().is_some() && row.len() >= 32 {
+            let rounds = RoundsBf16::ask();
             fearless_simd::dispatch!(best, simd => {
-                x86::convert(wide, row, #[inline(always)] |wide| round_bf16_line(simd, &wide));
+                x86::convert(wide, row, #[inline(always)] |wide| round_bf16_line(simd, rounds, &wide));
             });
             return true;
         }
@@ -91,20 +94,26 @@ pub(crate) fn narrow_f16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[f16
 
 /// Rounds a line to `bf16`.
 #[inline(always)]
-pub(crate) fn narrow_bf16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[bf16; 32]> {
+pub(crate) fn narrow_bf16_line<S: Simd>(
+    simd: S,
+    rounds: Option<RoundsBf16>,
+    wide: &[f32; 32],
+) -> Option<[bf16; 32]> {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     if simd.level().as_avx2().is_some() {
-        return Some(round_bf16_line(simd, wide));
+        return Some(round_bf16_line(simd, rounds, wide));
     }
-    let _ = (simd, wide);
+    let _ = (simd, rounds, wide);
     None
 }
 
 /// Rounds a line to `bf16` as the loop in `dtype.rs` does: by one instruction, or by operations so small that each is inlined.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 #[inline(always)]
-fn round_bf16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> [bf16; 32] {
-    if let Some(line) = simd.level().as_avx512().and_then(|avx512| round_line(avx512, wide)) {
+fn round_bf16_line<S: Simd>(simd: S, rounds: Option<RoundsBf16>, wide: &[f32; 32]) -> [bf16; 32] {
+    if let (Some(avx512), Some(rounds)) = (simd.level().as_avx512(), rounds)
+        && let Some(line) = round_line(avx512, rounds, wide)
+    {
         return line;
     }
     let [first, second]: &[[f32; 16]; 2] = transmute_ref!(wide);
