@@ -53,7 +53,8 @@ pub(super) fn fill<T: Float>(
     }
 }
 
-/// Fills the planes of some groups of single channels with `values`, one for each group.
+/// Fills the planes of some groups of single channels with `values`, one for each group. A tile of several groups has their
+/// planes as wholes.
 #[inline(always)]
 fn fill_planes<T: Element>(
     values: &[T],
