@@ -1,7 +1,8 @@
 //! ISA levels: detected once, capped by `POOLGRAD_MAX_ISA`, and listable, so that tests can force each.
 //!
-//! This file, `simd/bf16.rs`, `simd/rows.rs`, `exec/floats.rs` and `exec/stream` are the only ones that name an architecture. Kernels are plain loops,
-//! compiled once for each level by `fearless_simd`'s `dispatch!` and, in functions of their own, its `vectorize`.
+//! This file, `simd/bf16.rs`, `simd/rows.rs`, `exec/floats.rs` and `exec/stream` are the only ones that name an architecture.
+//! Kernels are plain loops, compiled once for each level by `fearless_simd`'s `dispatch!` and, in functions of their own, its
+//! `vectorize`.
 
 use std::fmt;
 use std::sync::OnceLock;
