@@ -65,9 +65,9 @@ impl<'a, T: Summed, I: Index> Sweep<'a, T, I> {
     pub(crate) fn bytes(shape: &SweepShape) -> usize {
         let sums = booked::<T::Acc>(shape.sums_len()).saturating_mul(shape.n_lanes);
         let second = if shape.second_terms > 0 { SecondTerms::<T::Acc>::bytes(shape.second_terms) } else { 0 };
-        let lane = Lane::<T, I>::bytes(Terms::<T::Acc>::most(shape.width)) + second;
+        let lane = Lane::<T, I>::bytes(Terms::<T::Acc>::most(shape.width));
         // The sums of a lane that is not used are empty, and still begin on a line.
-        let others = LANES * (lane + booked::<T::Acc>(0)) + booked::<T>(ROW);
+        let others = LANES * (lane + booked::<T::Acc>(0)) + shape.n_lanes * second + booked::<T>(ROW);
         sums.saturating_add(others)
     }
 }
@@ -84,9 +84,10 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
         let lane_len = |lane| if lane < n_lanes { sums_len } else { 0 };
         let mut held: [_; LANES] = std::array::from_fn(|lane| scratch.row::<T::Acc>(lane_len(lane)));
         let staging = rows::staging(&mut scratch);
-        let mut lanes: [_; LANES] = std::array::from_fn(|_| {
+        let mut lanes: [_; LANES] = std::array::from_fn(|i| {
             let lane = Lane::new(&mut scratch, Terms::<T::Acc>::most(width));
-            if second_terms > 0 { lane.with_second_terms(&mut scratch, second_terms) } else { lane }
+            let has_second = second_terms > 0 && i < n_lanes;
+            if has_second { lane.with_second_terms(&mut scratch, second_terms) } else { lane }
         });
         let stack = Stack::new(&self.shape, &range.block);
         let mut n_added = 0;

@@ -101,6 +101,11 @@ impl Limits {
         self.tile_elements.saturating_mul(2)
     }
 
+    /// Whether a sweep forms sums of 16 bits, which take one term each.
+    pub(super) fn sweeps_once(&self) -> bool {
+        self.summing == Summing::Once || self.second_terms
+    }
+
     /// Limits for groups of as many channels as are good to work on together.
     pub(super) fn new(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Self {
         Self::with_gathers(Kernel::family(spec).contains(&Kernel::GatherRows), (spec, checked, options))

@@ -3,7 +3,7 @@
 use super::check::Checked;
 use super::limits::{Limits, TILES_PER_WORKER};
 use super::options::{BadIndices, PlanOptions};
-use crate::dtype::{Float, Index};
+use crate::dtype::{Float, Index, Summed};
 use crate::error::Error;
 use crate::geometry::Geometry;
 use crate::kernels::{
@@ -124,12 +124,14 @@ impl Way {
         let width = if kernel == Kernel::ScatterBuckets { 1 } else { limits.width };
         let n_groups = geometry.n.saturating_mul(geometry.c.div_ceil(width));
         let least_tiles = if limits.n_workers == 1 { 1 } else { limits.n_workers.saturating_mul(TILES_PER_WORKER) };
+        // Sums of 16 bits take half the room of accumulators.
+        let sums = if limits.sweeps_once() { 2 } else { 1 };
         let sweep = SweepShape::new(
             geometry,
             &SweepLimits {
                 width,
-                few_sums: limits.few_sums(),
-                most_sums: limits.most_sums(),
+                few_sums: limits.few_sums().saturating_mul(sums),
+                most_sums: limits.most_sums().saturating_mul(sums),
                 in_place: limits.in_place,
                 second_terms: limits.second_terms,
                 streamed: limits.streams_rows.then(|| checked.dtype.size()),
@@ -161,8 +163,8 @@ impl Way {
         let summing = match kernel {
             Kernel::ScatterBuckets => Summing::All,
             // Of planes that are too large for a table of all sums, only those with second terms are kept aside.
-            Kernel::ScatterSweep if limits.second_terms => Summing::Once,
-            Kernel::ScatterSweep if limits.summing == Summing::Few => Summing::All,
+            Kernel::ScatterSweep if limits.sweeps_once() => Summing::Once,
+            Kernel::ScatterSweep => Summing::All,
             _ => limits.summing,
         };
         let groups_at_hand = !limits.streaming && checked.lifted.grouped(width).are_groups_contiguous();
@@ -197,21 +199,32 @@ impl Way {
 
     /// The bytes of scratch for each worker, and of memory that `n_workers` share.
     fn bytes<T: Float, I: Index>(&self, geometry: &Geometry, n_workers: usize) -> (usize, usize) {
-        match self.kernel {
-            Kernel::ScatterPlanes => (self.planes(geometry).bytes::<T, I>(), 0),
-            Kernel::ScatterSweep => (Sweep::<T, I>::bytes(&self.sweep), 0),
-            Kernel::ExpandRows => (self.expand.as_ref().map_or(0, Expand::<T, I>::bytes), 0),
-            Kernel::GatherRows => (self.gather.as_ref().map_or(0, Gather::<T, I>::bytes), 0),
+        let bytes = match self.kernel {
             Kernel::ScatterBuckets => {
                 let buckets = Buckets::new(geometry, self.partition, n_workers);
-                (buckets.bytes::<T, I>(), buckets.shared_bytes())
+                return (buckets.bytes::<T, I>(), buckets.shared_bytes());
             }
-            Kernel::SpreadPlanes | Kernel::SpreadRows => match &self.spread {
-                Some(shape) => (shape.bytes::<T>(geometry), 0),
-                None => (Spread::<T>::bytes(geometry, (&self.partition, self.width)), 0),
+            Kernel::ScatterPlanes | Kernel::ScatterSweep | Kernel::ExpandRows => match self.summing {
+                Summing::Once => self.bytes_to_scatter::<T::Once, I>(geometry),
+                Summing::Few | Summing::All => self.bytes_to_scatter::<T, I>(geometry),
             },
-            Kernel::MaxRows => (WindowsMax::<T>::bytes::<I>(), 0),
-            Kernel::MeanRows => (Mean::<T>::bytes(), 0),
+            Kernel::GatherRows => self.gather.as_ref().map_or(0, Gather::<T, I>::bytes),
+            Kernel::SpreadPlanes | Kernel::SpreadRows => match &self.spread {
+                Some(shape) => shape.bytes::<T>(geometry),
+                None => Spread::<T>::bytes(geometry, (&self.partition, self.width)),
+            },
+            Kernel::MaxRows => WindowsMax::<T>::bytes::<I>(),
+            Kernel::MeanRows => Mean::<T>::bytes(),
+        };
+        (bytes, 0)
+    }
+
+    /// The bytes of scratch for each worker that adds up elements as `T`.
+    fn bytes_to_scatter<T: Summed, I: Index>(&self, geometry: &Geometry) -> usize {
+        match self.kernel {
+            Kernel::ScatterPlanes => self.planes(geometry).bytes::<T, I>(),
+            Kernel::ScatterSweep => Sweep::<T, I>::bytes(&self.sweep),
+            _ => self.expand.as_ref().map_or(0, Expand::<T, I>::bytes),
         }
     }
 }
