@@ -131,9 +131,13 @@ impl<'k, 'a, T: Float> Plane<'k, 'a, T> {
                 },
             );
         } else {
-            for (row, keys) in rows.zip(buffers.keys.chunks_exact_mut(len)) {
-                let flat = row * (self.row_len / self.width) + columns.start;
-                let row = self.input.row(self.group, flat..flat + columns.len()).load(buffers.row);
+            // Whole rows that are neighbours are read together.
+            let (n_columns, n_rows) = (self.row_len / self.width, rows.len());
+            let are_whole = len == self.row_len && rows.end * n_columns <= self.input.run_len();
+            let at_once = if are_whole { (LONGEST / len).clamp(1, n_rows) } else { 1 };
+            for (i, keys) in buffers.keys[..n_rows * len].chunks_mut(at_once * len).enumerate() {
+                let flat = (rows.start + i * at_once) * n_columns + columns.start;
+                let row = self.input.row(self.group, flat..flat + keys.len() / self.width).load(buffers.row);
                 simd.vectorize(
                     #[inline(always)]
                     || has_nan |= T::put_keys(row, keys),

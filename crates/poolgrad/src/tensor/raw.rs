@@ -12,6 +12,7 @@
 mod claims;
 mod source;
 mod target;
+mod turn;
 
 use std::ffi::c_void;
 use std::marker::PhantomData;

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use super::turn::{RowsToRead, RowsToWrite, turn};
 use crate::dtype::Element;
 use crate::exec::stream::{LINE, fetch_lines};
 use crate::tensor::lift::Lifted;
@@ -173,6 +174,13 @@ impl<'a, T: Element> Row<'a, T> {
             Row::Slice(slice) => to.copy_from_slice(slice),
             Row::Strided(row) => {
                 assert_eq!(to.len(), row.len * row.width, "a place for each element");
+                if row.step == 1 && row.width > 1 {
+                    // SAFETY: as below: so many channels, each of so many neighbouring places.
+                    let from = unsafe { RowsToRead::new(row.origin, row.channel_step, [row.width, row.len]) };
+                    // SAFETY: the assertion above tells how many elements `to` has.
+                    let to = unsafe { RowsToWrite::new(to.as_mut_ptr(), row.width as isize, [row.len, row.width]) };
+                    return turn(from, to);
+                }
                 let are_neighbours = row.width > 1 && row.channel_step == 1;
                 for (i, places) in to.chunks_exact_mut(row.width).enumerate() {
                     let origin = row.origin.wrapping_offset(i as isize * row.step);

@@ -7,6 +7,7 @@ use fearless_simd::Simd;
 use zerocopy::IntoBytes;
 
 use super::claims::Claims;
+use super::turn::{RowsToRead, RowsToWrite, turn};
 use crate::dtype::{Element, Summed};
 use crate::exec::stream::{
     LINE, LINE_ELEMENTS, Lines, Pending, claim_lines, claim_next, copy_near, put_lines, round_lines, whole_lines,
@@ -150,12 +151,19 @@ impl<'t, T: Element> OutTile<'t, T> {
                 // valid and aligned by construction, this tile's alone (see the top of the file), and reached from
                 // the output's own pointer.
                 unsafe { self.write_consecutive(run, origin) };
-            } else {
-                if lifted.step() == 1 && !self.output.streaming {
+            } else if lifted.step() == 1 && lifted.channel_step() != 1 {
+                if !self.output.streaming {
                     // What follows in each channel, and is written next, is as long as a rule.
                     let next = (0..width).map(|c| origin.wrapping_offset(c as isize * lifted.channel_step()));
                     next.for_each(|next| claim_lines(next.wrapping_add(len), len));
                 }
+                // SAFETY: `run` has so many elements.
+                let from = unsafe { RowsToRead::new(run.as_ptr(), width as isize, [len, width]) };
+                // SAFETY: so many channels, each of so many neighbouring elements of one run of one group, named by the output's
+                // layout and this tile's alone, as above.
+                let to = unsafe { RowsToWrite::new(origin, lifted.channel_step(), [width, len]) };
+                turn(from, to);
+            } else {
                 for (i, channels) in run.chunks_exact(width).enumerate() {
                     let origin = origin.wrapping_offset(i as isize * lifted.step());
                     if lifted.channel_step() == 1 {
