@@ -4,9 +4,9 @@ use super::check::Checked;
 use crate::geometry::Geometry;
 use crate::spec::Pool;
 
-/// The elements of a row, and the bytes of a plane, up to which forward operators work on some planes side by side, maxima and
-/// means; how many, and from how many channels on.
-const SHORT: usize = 24;
+/// The elements of a row of the input and of the output, and the bytes of a plane, up to which forward operators work on some planes
+/// side by side, maxima and means; how many, and from how many channels on.
+const SHORT: [usize; 2] = [40, 28];
 const SMALL: usize = 32 << 10;
 const SMALL_MEAN: usize = 4 << 10;
 pub(super) const SIDE_BY_SIDE: usize = 32;
@@ -21,16 +21,16 @@ pub(super) fn are_small(pool: &Pool, checked: &Checked) -> bool {
         Pool::Max(_) | Pool::AdaptiveMax(_) => bytes <= SMALL,
         Pool::AdaptiveAvg(_) => bytes <= SMALL_MEAN && are_quicker_together(geometry),
     };
-    // Planes at distances of large powers of two push each other out of the first-level cache.
-    let fits = pays && !bytes.is_multiple_of(2 << 10);
-    fits && geometry.axes[2].input() <= SHORT && geometry.c >= LEAST_SIDE_BY_SIDE && !lifted.is_channels_last()
+    let [_, _, columns] = &geometry.axes;
+    let are_short = columns.input() <= SHORT[0] && columns.output() <= SHORT[1];
+    pays && are_short && geometry.c >= LEAST_SIDE_BY_SIDE && !lifted.is_channels_last()
 }
 
 /// Whether the means of a small plane take longer alone than side by side with others.
 ///
 /// On a Zen 5 they take, alone, 45 ns for each depth of outputs, 5 for each row of outputs, and 10 more for every depth that it
 /// sees, 16 if rows do not fill a vector; side by side, 0.38 ns for an input and 1.1 for an output. Here the unit is what an
-/// input takes.
+/// input takes. (An input took longer then, as blocks were not turned by vectors.)
 fn are_quicker_together(geometry: &Geometry) -> bool {
     let ([n_d, _, n_w], [n_od, n_oh, _]) = (geometry.input(), geometry.output());
     let a_depth = if n_w < 16 { 42 } else { 26 };
