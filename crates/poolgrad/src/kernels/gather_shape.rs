@@ -124,7 +124,8 @@ impl GatherShape {
     /// Measured with 8 and 16 lanes. The more inputs to an output, the more is saved by not clearing sums, and reading them again
     /// to write them; past the cache that counts several times. There, outputs that are as many as the inputs are read too slowly,
     /// and so are any that come from memory where sums stay in the cache. There, also, few additions to sums that are cleared in long
-    /// rows are faster, as where windows do not overlap.
+    /// rows are faster, as where windows do not overlap, and indices are not worth a copy unless that saves the rounding of sums
+    /// in the second-level cache.
     pub(crate) fn pays(&self, geometry: &Geometry, comparing: Comparing, streaming: bool) -> bool {
         let Comparing { lanes, copies_indices, copies_gradients, from_memory } = comparing;
         let is_whole = |width: usize| width >= CHANNELS && width.is_multiple_of(CHANNELS / 2);
@@ -136,8 +137,9 @@ impl GatherShape {
         let are_few = match streaming {
             true => inputs >= 2 * outputs && (3 * compared + copies) * outputs <= n * (outputs + inputs),
             false => {
-                let is_light = lanes >= LANES_NEAR && !copies_indices && !from_memory && !are_disjoint;
-                is_light && 10 * compared * outputs <= n * (10 * outputs + inputs)
+                let is_light = copies_gradients || !copies_indices;
+                let is_near = lanes >= LANES_NEAR && !from_memory && !are_disjoint;
+                is_light && is_near && 10 * compared * outputs <= n * (10 * outputs + inputs)
             }
         };
         is_whole(narrowest(geometry, self.width)) && is_whole(self.width) && are_few
@@ -263,6 +265,7 @@ mod tests {
         let wide_indices = Comparing { copies_indices: true, ..as_it_is(16) };
         assert!(!pays_so(64, plane(3, 2), wide_indices, true) && pays_so(64, plane(4, 4), wide_indices, true));
         assert!(!pays_so(64, plane(3, 2), wide_indices, false));
+        assert!(pays_so(64, plane(3, 2), Comparing { copies_indices: true, ..half }, false), "rounding is saved");
         assert!(!pays_so(64, plane(3, 2), Comparing { from_memory: true, ..as_it_is(16) }, false));
     }
 }
