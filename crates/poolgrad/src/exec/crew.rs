@@ -12,13 +12,19 @@ use crate::simd::Isa;
 pub(crate) struct Crew<'a> {
     pub(crate) isa: Isa,
     pub(crate) n_workers: usize,
-    /// Scratch of each worker, one after the other.
+    /// Scratch of each worker, one after the other, and perhaps more.
     pub(crate) scratch: &'a mut [u8],
     /// The bytes of one worker's scratch.
     pub(crate) bytes_per_worker: usize,
 }
 
 impl Crew<'_> {
+    /// The same workers with so many bytes each, and the memory that is left.
+    pub(crate) fn with_scratch(&mut self, bytes_per_worker: usize) -> (Crew<'_>, &mut [u8]) {
+        let (scratch, rest) = self.scratch.split_at_mut(self.n_workers * bytes_per_worker);
+        (Crew { isa: self.isa, n_workers: self.n_workers, scratch, bytes_per_worker }, rest)
+    }
+
     /// Runs `work` on every worker, with its number and its scratch, and returns when all are done. The caller's thread is
     /// the worker with number 0.
     ///

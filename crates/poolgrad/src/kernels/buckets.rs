@@ -34,7 +34,7 @@ use crate::tensor::raw::{Source, Target, Tile};
 const LINE_COUNTS: usize = 64 / size_of::<u64>();
 
 /// The outputs of a list for each worker: with the sums that a sweep holds, these take less than a mebibyte.
-const LISTED: usize = 104 << 10;
+const LISTED: usize = 112 << 10;
 
 /// A list has room for at least one of so many parts of a plane's outputs, so that work stays proportional to these.
 const PARTS: usize = 8;

@@ -95,7 +95,7 @@ impl Plan {
             threads: choice.n_workers,
             tiles: choice.way.partition.n_tiles(),
             tile_elements: choice.way.partition.tile_len(),
-            workspace_bytes: choice.workspace_bytes(),
+            workspace_bytes: choice.workspace_bytes,
             streaming: choice.way.streaming,
         };
         Ok(Self { operands: *operands, checked, choice, explanation })

@@ -27,11 +27,10 @@ impl TypedTask for Run<'_, '_> {
     fn run<T: Float, I: Index>(self) -> Result<(), Error> {
         let Self { plan, operands, workspace } = self;
         let choice = &plan.choice;
-        let (scratch, shared) = workspace.split_at_mut(choice.n_workers * choice.bytes_per_worker);
         let mut crew = Crew {
             isa: choice.isa,
             n_workers: choice.n_workers,
-            scratch,
+            scratch: workspace,
             bytes_per_worker: choice.bytes_per_worker,
         };
         let geometry = plan.checked.geometry;
@@ -81,18 +80,18 @@ impl TypedTask for Run<'_, '_> {
                     }
                     (None, Summing::Once) => {
                         let outputs = plan.outputs::<T::Once, I>(inputs, way.width);
-                        plan.scatter(way, &outputs, grad_input.reborrow(), (&mut crew, &mut *shared))
+                        plan.scatter(way, &outputs, grad_input.reborrow(), &mut crew)
                     }
                     (None, _) => {
                         let outputs = plan.outputs::<T, I>(inputs, way.width);
-                        plan.scatter(way, &outputs, grad_input.reborrow(), (&mut crew, &mut *shared))
+                        plan.scatter(way, &outputs, grad_input.reborrow(), &mut crew)
                     }
                 };
                 // What is not found where this way looks for it may lie elsewhere in the volume.
                 let found_all = found_all
                     || !way.finds_far_indices() && {
                         let outputs = plan.outputs::<T, I>(inputs, far.width);
-                        plan.scatter(far, &outputs, grad_input, (&mut crew, shared))
+                        plan.scatter(far, &outputs, grad_input, &mut crew)
                     };
                 if !found_all && *bad_indices == BadIndices::Refuse {
                     plan.check_indices(&plan.outputs::<T, I>(inputs, 1), &mut crew)?;
@@ -142,7 +141,7 @@ impl Plan {
         way: &Way,
         outputs: &Outputs<'_, T, I>,
         grad_input: TensorViewMut<'_>,
-        (crew, shared): (&mut Crew<'_>, &mut [u8]),
+        crew: &mut Crew<'_>,
     ) -> bool {
         let geometry = self.checked.geometry;
         let n_outputs = geometry.n_planes() as u64 * geometry.output_len() as u64;
@@ -165,7 +164,8 @@ impl Plan {
             _ => {
                 let buckets = Buckets::new(&geometry, way.partition, self.choice.n_workers);
                 let target = self.target(&Way { partition: buckets.partition(), ..*way }, (grad_input, None));
-                buckets.run(outputs, &target, crew, shared)
+                let (mut crew, shared) = crew.with_scratch(buckets.bytes::<T, I>());
+                buckets.run(outputs, &target, &mut crew, shared)
             }
         };
         n_added == n_outputs

@@ -240,15 +240,9 @@ pub(super) struct Choice {
     pub(super) isa: Isa,
     pub(super) n_workers: usize,
     pub(super) bytes_per_worker: usize,
-    pub(super) shared_bytes: usize,
-    pub(super) bad_indices: BadIndices,
-}
-
-impl Choice {
     /// The bytes of workspace, wherever it begins.
-    pub(super) fn workspace_bytes(&self) -> usize {
-        self.n_workers.saturating_mul(self.bytes_per_worker).saturating_add(self.shared_bytes)
-    }
+    pub(super) workspace_bytes: usize,
+    pub(super) bad_indices: BadIndices,
 }
 
 /// The planes of a tile where only the sums with terms are rounded.
@@ -322,14 +316,18 @@ pub(super) fn select<T: Float, I: Index>(
     let n_tiles = ways.iter().map(|way| way.partition.n_tiles()).max().expect("three ways");
     let n_workers = limits.n_workers.min(n_tiles).max(1);
     let bytes = ways.map(|way| way.bytes::<T, I>(geometry, n_workers));
+    let bytes_per_worker = bytes.iter().fold(0, |most, bytes| most.max(bytes.0));
+    // One way is taken after the other, so that what one shares may be where another has its scratch.
+    let all = bytes.map(|(scratch, shared)| n_workers.saturating_mul(scratch).saturating_add(shared));
+    let workspace_bytes = all.into_iter().fold(n_workers.saturating_mul(bytes_per_worker), usize::max);
     Ok(Choice {
         way,
         beside_lines,
         far,
         isa: options.isa.unwrap_or_else(Isa::best),
         n_workers,
-        bytes_per_worker: bytes.iter().fold(0, |most, bytes| most.max(bytes.0)),
-        shared_bytes: bytes.iter().fold(0, |most, bytes| most.max(bytes.1)),
+        bytes_per_worker,
+        workspace_bytes,
         bad_indices: options.bad_indices,
     })
 }
