@@ -180,6 +180,7 @@ fn add<A: Sum, T, I>(sums: &mut [A], (places, terms): (&[u32], &[A]), outputs: (
         fetch_ahead_of(outputs, i);
         add_each(sums, pairs(places, terms), |_| count(&mut n_refused));
     }
+    fetch_ahead_of_last(outputs);
     let (places, terms) = last(places, terms);
     add_each(sums, pairs(places, terms), |_| count(&mut n_refused));
     n_refused
@@ -204,6 +205,7 @@ fn add_between<S: Simd, A: Sum, T, I>(
                 // Not by way of the reference's own `call_mut`, which is compiled for the lowest level.
                 (*between)(sums);
             }
+            fetch_ahead_of_last(outputs);
             let (places, terms) = last(places, terms);
             add_each(sums, pairs(places, terms), |_| count(&mut n_refused));
             n_refused
@@ -229,6 +231,7 @@ fn add_or_list<A: Sum, T, I>(
         fetch_ahead_of(outputs, i);
         (i * AT_ONCE..).zip(pairs(places, terms)).for_each(&mut add);
     }
+    fetch_ahead_of_last(outputs);
     let n_before = places.len() / AT_ONCE * AT_ONCE;
     let (places, terms) = last(places, terms);
     (n_before..).zip(pairs(places, terms)).for_each(add);
@@ -247,6 +250,8 @@ fn add_in_turns<A: Sum, T, I>(
         fetch_ahead_of(outputs_b, i);
         add_each_in_turns([&mut *sums_a, &mut *sums_b], pairs(a.0, a.1).zip(pairs(b.0, b.1)), &mut n_refused);
     }
+    fetch_ahead_of_last(outputs_a);
+    fetch_ahead_of_last(outputs_b);
     let (a, b) = (last(places_a, terms_a), last(places_b, terms_b));
     add_each_in_turns([sums_a, sums_b], pairs(a.0, a.1).zip(pairs(b.0, b.1)), &mut n_refused);
     n_refused
@@ -328,6 +333,12 @@ pub(super) fn fetch_ahead_of<T, I>((indices, gradients): (&[I], &[T]), i: usize)
         (0..AT_ONCE).step_by(LINE / size_of::<I>()).for_each(|at| fetch_ahead(index, AHEAD + at));
         (0..AT_ONCE).step_by(LINE / size_of::<T>()).for_each(|at| fetch_ahead(gradient, AHEAD + at));
     }
+}
+
+/// The same for those that [`lines`] leaves: else every so many outputs there would be a line that nobody asked for.
+#[inline(always)]
+fn fetch_ahead_of_last<T, I>(outputs: (&[I], &[T])) {
+    fetch_ahead_of(outputs, outputs.0.len() / AT_ONCE);
 }
 
 /// Asks for the outputs that lie as far behind those `at` these places as there are outputs.
