@@ -52,7 +52,7 @@ pub(crate) use gather::Gather;
 pub(crate) use gather_shape::{Comparing, GatherShape};
 pub(crate) use mean::Mean;
 pub(crate) use outputs::{Outputs, Summing};
-pub(crate) use planes::{Planes, PlanesShape};
+pub(crate) use planes::{Planes, PlanesShape, Room};
 pub(crate) use rows::{ROW, WIDEST};
 pub(crate) use spread::{Spread, cut_for_spread};
 pub(crate) use spread_planes::{SpreadPlanes, SpreadShape};

@@ -4,7 +4,7 @@
 //! grad_input[n, c, i] = Σ { grad_output[n, c, o] : indices[n, c, o] = i },   o ascending, from +0.0
 //! ```
 //!
-//! For as many groups as fit the first-level cache together, or one that fits the second-level cache:
+//! For some small groups (see [`Room`]), or one that fits the second-level cache:
 //!
 //! 1. clear their sums;
 //! 2. add each output, in ascending order, where its index points; small planes in turns with others (see
@@ -12,8 +12,8 @@
 //! 3. round the sums and write them out in one go.
 //!
 //! The sums are the output itself where it can hold them and is not to be streamed. Where it is of a narrower type and has
-//! many elements to each output, most of them zero, it is cleared instead of rounded, and only the sums that were added
-//! to are rounded, written and cleared. Every index of the volume is found, inside its window or not: so this is also what
+//! many elements to each output, most of them zero, it is cleared instead of rounded, and only the sums that indices point
+//! to are cleared, rounded and written. Every index of the volume is found, inside its window or not: so this is also what
 //! larger planes come to when a sweep has met far indices, as long as there is one for each worker and its sums take no
 //! more than a mebibyte beside the output.
 //!
@@ -33,12 +33,36 @@ use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
 use crate::tensor::raw::Tile;
 
-/// The sums that are formed at a time, unless one group has more. What they become leaves the processor while the next
-/// are formed, so they should be few; for a batch of more than these it would wait.
-const BATCH: usize = 1536;
+/// The outputs whose sums are formed at a time at most, unless one group has more.
+const MOST_OUTPUTS: usize = 24 << 10;
 
-/// The same of sums of 16 bits.
-const BATCH_OF_ONCE: usize = 2 * BATCH;
+/// Where the sums of planes are formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// In the output, of which whole groups are at hand as slices.
+    Output,
+    /// Beside it, and rounded into such slices.
+    BesideSlices,
+    /// Beside it, and copied to wherever its elements are, or past the cache.
+    Beside,
+}
+
+impl Room {
+    /// The sums that are formed at a time, unless one group has more.
+    const fn sums(self, summing: Summing) -> usize {
+        match (self, summing) {
+            // Only the calls cost time that each batch takes.
+            (Room::Output, _) => 64 << 10,
+            // Little is read and written of these.
+            (Room::BesideSlices, Summing::Few) => 12 << 10,
+            (Room::BesideSlices, _) => 3 << 10,
+            // What they become leaves the processor while the next are formed; for a batch of more than these it would wait.
+            (Room::Beside, Summing::Once) => 3 << 10,
+            (Room::Beside, Summing::Few) => 6 << 10,
+            (Room::Beside, _) => 3 << 9,
+        }
+    }
+}
 
 /// How many planes are worked on at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,23 +77,23 @@ pub(crate) struct PlanesShape {
     /// The channels of a group.
     width: usize,
     summing: Summing,
-    /// Whether the groups of the output are at hand as slices.
-    at_hand: bool,
+    room: Room,
     /// Whether outputs are asked for before they are needed.
     fetches: bool,
 }
 
 impl PlanesShape {
-    /// For groups of `width` channels, which are slices of the output if they are `at_hand`.
-    pub(crate) fn new(geometry: &Geometry, width: usize, summing: Summing, at_hand: bool) -> Self {
+    /// For groups of `width` channels.
+    pub(crate) fn new(geometry: &Geometry, width: usize, summing: Summing, room: Room) -> Self {
         let group_len = geometry.input_len().saturating_mul(width);
         let output_len = geometry.output_len().saturating_mul(width);
         // Groups of different widths are not worked on together.
         let alike = geometry.c.is_multiple_of(width);
-        let most = if summing == Summing::Once { BATCH_OF_ONCE } else { BATCH };
-        let batch = if alike { (most / group_len.max(output_len).max(1)).max(1) } else { 1 };
+        let sums = room.sums(summing);
+        let fit = (sums / group_len.max(1)).min(MOST_OUTPUTS.min(sums) / output_len.max(1));
+        let batch = if alike { fit.max(1) } else { 1 };
         let loaded = if batch == 1 { output_len.min(ROW / width * width) } else { batch * output_len };
-        Self { group_len, output_len, batch, loaded, width, summing, at_hand, fetches: false }
+        Self { group_len, output_len, batch, loaded, width, summing, room, fetches: false }
     }
 
     /// The same for outputs that are in memory rather than in the cache.
@@ -87,10 +111,11 @@ impl PlanesShape {
     fn held<T: Summed>(&self) -> [usize; 2] {
         let len = self.batch.saturating_mul(self.group_len);
         let sums_are_output = T::from_wide(&[]).is_some();
-        [
-            if self.at_hand && sums_are_output { 0 } else { len },
-            if self.at_hand || sums_are_output { 0 } else { len },
-        ]
+        match self.room {
+            Room::Output => [0, 0],
+            Room::BesideSlices => [len, 0],
+            Room::Beside => [len, if sums_are_output { 0 } else { len }],
+        }
     }
 
     /// The scratch bytes of one worker.
@@ -145,10 +170,6 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
         };
         let sums_are_output = T::from_wide(&[]).is_some();
         let mut n_added = 0;
-        if self.shape.summing == Summing::Few {
-            // All are zero before and after each batch.
-            rows::clear(sums);
-        }
         for start in range.groups.clone().step_by(batch) {
             let groups = start..range.groups.end.min(start + batch);
             let len = groups.len() * range.flat.len() * self.outputs.width_of(start);
@@ -162,8 +183,12 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
             };
             if self.shape.summing == Summing::Few {
                 target.fill(T::default());
+                self.for_each_few(&groups, buffers.indices, |indices, planes| planes.clear(indices, into));
                 n_added += self.add(groups.clone(), into, &mut buffers);
-                self.round_few(groups.clone(), (into, target), &mut buffers);
+                let Buffers { elements, wide, indices, .. } = &mut buffers;
+                self.for_each_few(&groups, indices, |indices, planes| {
+                    planes.round(indices, (into, target), (wide, elements));
+                });
             } else {
                 if in_memory && sums_are_output {
                     rows::clear_output(into)
@@ -195,50 +220,21 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
 }
 
 impl<T: Summed, I: Index> Planes<'_, T, I> {
-    /// Rounds those sums of `groups` that have terms, and makes them zero again.
+    /// Calls `visit` with the indices of `groups`, and how they belong to these: all at once, or some rows of one group.
     #[inline(always)]
-    fn round_few(
-        &self,
-        groups: Range<usize>,
-        (sums, rounded): (&mut [T::Acc], &mut [T]),
-        buffers: &mut Buffers<'_, T, I>,
-    ) {
-        let len = sums.len() / groups.len();
-        for (group, (sums, rounded)) in groups.zip(sums.chunks_exact_mut(len).zip(rounded.chunks_exact_mut(len))) {
-            let mut is_one_row = false;
-            self.for_each_row(group, buffers.indices, |indices, width| {
-                let (wide, narrow) = (&mut buffers.wide[..indices.len()], &mut buffers.elements[..indices.len()]);
-                for_each_place(indices, width, |i, place| wide[i] = sums.get(place).copied().unwrap_or_default());
-                T::narrow(wide, narrow);
-                // Outputs of different rows may share a sum, so none is cleared before all are rounded.
-                is_one_row = indices.len() == self.outputs.indices.plane_len() * width;
-                for_each_place(indices, width, |i, place| {
-                    if let (Some(rounded), Some(sum)) = (rounded.get_mut(place), sums.get_mut(place)) {
-                        *rounded = narrow[i];
-                        *sum = if is_one_row { T::Acc::ZERO } else { *sum };
-                    }
-                });
-            });
-            if !is_one_row {
-                self.for_each_row(group, buffers.indices, |indices, width| {
-                    for_each_place(indices, width, |_, place| {
-                        if let Some(sum) = sums.get_mut(place) {
-                            *sum = T::Acc::ZERO;
-                        }
-                    });
-                });
-            }
-        }
-    }
-
-    /// Calls `visit` with each row of the indices of a group, and the width of the group.
-    #[inline(always)]
-    fn for_each_row(&self, group: usize, buffer: &mut [I], mut visit: impl FnMut(&[I], usize)) {
+    fn for_each_few(&self, groups: &Range<usize>, buffer: &mut [I], mut visit: impl FnMut(&[I], Few)) {
         let indices = &self.outputs.indices;
-        let width = indices.width_of(group);
+        let width = self.outputs.width_of(groups.start);
+        // The last group may have fewer channels.
+        let of_group = |len: usize| len / self.shape.width * width;
+        let (group_len, output_len) = (of_group(self.shape.group_len), of_group(self.shape.output_len));
+        if self.shape.loaded == self.shape.batch * self.shape.output_len {
+            return visit(indices.groups(groups.clone(), buffer), Few { group_len, output_len, width });
+        }
         let mut rest = 0..indices.plane_len();
         while let Some(row) = self.outputs.next_row(&mut rest, width) {
-            visit(indices.row(group, row).load(buffer), width);
+            let row = indices.row(groups.start, row).load(buffer);
+            visit(row, Few { group_len, output_len: row.len(), width });
         }
     }
 
@@ -358,6 +354,54 @@ type PlaneOutputs<'p, A, I> = (&'p mut [A], (&'p [I], &'p [A]));
 fn terms<A: Copy, I: Index>(indices: &[I], gradients: &[A]) -> impl Iterator<Item = (usize, A)> {
     let place = |index: &I| usize::try_from(index.wide_offset()).unwrap_or(usize::MAX);
     indices.iter().map(place).zip(gradients.iter().copied())
+}
+
+/// Groups of planes of which few sums have terms: the sums of each, its outputs, and the channels of these.
+#[derive(Clone, Copy)]
+struct Few {
+    group_len: usize,
+    output_len: usize,
+    width: usize,
+}
+
+impl Few {
+    /// Makes the sums zero that indices point to.
+    #[inline(always)]
+    fn clear<A: Sum, I: Index>(self, indices: &[I], sums: &mut [A]) {
+        let groups = sums.chunks_exact_mut(self.group_len).zip(indices.chunks_exact(self.output_len));
+        for (sums, indices) in groups {
+            for_each_place(indices, self.width, |_, place| {
+                if let Some(sum) = sums.get_mut(place) {
+                    *sum = A::ZERO;
+                }
+            });
+        }
+    }
+
+    /// Rounds these sums, by way of buffers for as many as there are indices.
+    #[inline(always)]
+    fn round<T: Summed, I: Index>(
+        self,
+        indices: &[I],
+        (sums, rounded): (&[T::Acc], &mut [T]),
+        (wide, narrow): (&mut [T::Acc], &mut [T]),
+    ) {
+        let Self { group_len, output_len, width } = self;
+        let (wide, narrow) = (&mut wide[..indices.len()], &mut narrow[..indices.len()]);
+        let groups = sums.chunks_exact(group_len).zip(indices.chunks_exact(output_len));
+        for ((sums, indices), wide) in groups.zip(wide.chunks_exact_mut(output_len)) {
+            for_each_place(indices, width, |i, place| wide[i] = sums.get(place).copied().unwrap_or_default());
+        }
+        T::narrow(wide, narrow);
+        let groups = rounded.chunks_exact_mut(group_len).zip(indices.chunks_exact(output_len));
+        for ((rounded, indices), narrow) in groups.zip(narrow.chunks_exact(output_len)) {
+            for_each_place(indices, width, |i, place| {
+                if let Some(rounded) = rounded.get_mut(place) {
+                    *rounded = narrow[i];
+                }
+            });
+        }
+    }
 }
 
 /// Calls `visit` with the number of each output of a row of `width` channels, and the place that its index points to.

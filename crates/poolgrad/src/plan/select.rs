@@ -3,12 +3,12 @@
 use super::check::Checked;
 use super::limits::{Limits, TILES_PER_WORKER};
 use super::options::{BadIndices, PlanOptions};
-use crate::dtype::{Float, Index, Summed};
+use crate::dtype::{DType, Float, Index, Summed};
 use crate::error::Error;
 use crate::geometry::Geometry;
 use crate::kernels::{
-    Buckets, Expand, ExpandShape, Gather, GatherShape, Mean, PlanesShape, Spread, SpreadShape, Summing, Sweep,
-    SweepLimits, SweepShape, WindowsMax, cut_for_spread,
+    Buckets, Expand, ExpandShape, Gather, GatherShape, Mean, PlanesShape, Room, Spread, SpreadShape, Summing,
+    Sweep, SweepLimits, SweepShape, WindowsMax, cut_for_spread,
 };
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
@@ -113,6 +113,8 @@ pub(super) struct Way {
     pub(super) streaming: bool,
     /// Whether whole groups of the output are at hand as slices.
     pub(super) groups_at_hand: bool,
+    /// Whether elements are of a type that sums are formed in.
+    pub(super) is_wide: bool,
     /// Whether what is read is too much to be in the cache.
     pub(super) from_memory: bool,
 }
@@ -139,15 +141,10 @@ impl Way {
                 n_workers: limits.n_workers,
             },
         );
-        let (unit, most) = match (kernel, limits.summing) {
-            // The sums of a plane are cleared once for each tile.
-            (Kernel::ScatterPlanes, Summing::Few) => {
-                let planes = geometry.input_len().saturating_mul(FEW_PLANES);
-                (geometry.input_len(), planes.max(limits.tile_elements / width))
-            }
-            (Kernel::ScatterPlanes, _) => (geometry.input_len(), limits.tile_elements / width),
-            (Kernel::SpreadPlanes, _) => (geometry.input_len(), limits.spread_elements / width),
-            (Kernel::SpreadRows | Kernel::ExpandRows, _) => (1, limits.spread_elements / width),
+        let (unit, most) = match kernel {
+            Kernel::ScatterPlanes => (geometry.input_len(), limits.tile_elements / width),
+            Kernel::SpreadPlanes => (geometry.input_len(), limits.spread_elements / width),
+            Kernel::SpreadRows | Kernel::ExpandRows => (1, limits.spread_elements / width),
             _ => (1, limits.tile_elements / width),
         };
         let wanted = Wanted { unit, most: most.max(1), least_tiles };
@@ -182,13 +179,19 @@ impl Way {
             summing,
             streaming,
             groups_at_hand,
+            is_wide: matches!(checked.dtype, DType::F32 | DType::F64),
             from_memory,
         }
     }
 
     /// How planes are scattered to as a whole.
     pub(super) fn planes(&self, geometry: &Geometry) -> PlanesShape {
-        let shape = PlanesShape::new(geometry, self.width, self.summing, self.groups_at_hand);
+        let room = match self.groups_at_hand {
+            true if self.is_wide || self.summing == Summing::Once => Room::Output,
+            true => Room::BesideSlices,
+            false => Room::Beside,
+        };
+        let shape = PlanesShape::new(geometry, self.width, self.summing, room);
         if self.from_memory { shape.fetching() } else { shape }
     }
 
@@ -244,9 +247,6 @@ pub(super) struct Choice {
     pub(super) workspace_bytes: usize,
     pub(super) bad_indices: BadIndices,
 }
-
-/// The planes of a tile where only the sums with terms are rounded.
-const FEW_PLANES: usize = 32;
 
 /// The scratch memory of a worker within which far indices are scattered to whole planes, which is several times as fast as
 /// to sort them first.
