@@ -7,7 +7,7 @@ use std::hint::black_box;
 use fearless_simd::Simd;
 
 use crate::dtype::{Accumulator, Element, Sum, Summed};
-use crate::exec::stream::claim_next;
+use crate::exec::stream::{claim_next, claiming_pays};
 use crate::exec::{Scratch, booked};
 use crate::tensor::raw::{OutTile, Row};
 
@@ -20,6 +20,9 @@ pub(crate) const WIDEST: usize = ROW / 16;
 
 /// The bytes of a row that is better cleared by the system's own routine.
 const LONG: usize = 32 << 10;
+
+/// The same for memory of an output, whose lines that routine does not ask for.
+const LONG_OUTPUT: usize = 2 << 10;
 
 /// The elements of an output that are cleared at a time: some lines.
 const CLEARED: usize = 64;
@@ -37,6 +40,9 @@ pub(crate) fn clear<A: Sum>(row: &mut [A]) {
 /// The same for memory of an output, whose lines come from afar.
 #[inline(always)]
 pub(crate) fn clear_output<A: Sum>(row: &mut [A]) {
+    if size_of_val(row) >= LONG_OUTPUT && !claiming_pays() {
+        return row.fill(A::ZERO);
+    }
     let zeros = [black_box(A::ZERO); CLEARED];
     let (parts, rest) = row.as_chunks_mut();
     for part in parts {

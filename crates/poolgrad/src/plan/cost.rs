@@ -2,6 +2,7 @@
 
 use super::check::Checked;
 use crate::dtype::DType;
+use crate::exec::stream::keeps_zeros;
 use crate::exec::{LastLevelCache, last_level_cache};
 use crate::kernels::Summing;
 use crate::spec::{Direction, Pool, Spec};
@@ -49,10 +50,14 @@ fn is_too_much((input, all): (usize, usize), cache: usize) -> bool {
 /// to 0.8; gathered ones of 17 and 19 MB in `f32` 0.6 to 0.7, and of 11 and 13 MB 1.0 to 1.1. Those of windows of stride 1, whose
 /// outputs are several times as many bytes and push out what was written, do so from smaller sizes on.
 ///
+/// Where most of what is written is zeros, see [`keeps_zeros`].
+///
 /// If the sums of a gradient are formed in the output, streaming costs a copy, but no line is fetched to be cleared: it pays where
 /// much is read, and not for groups of channels, whose sums are held in smaller pieces.
 pub(super) fn leaves_the_cache(direction: Direction, checked: &Checked, sums: Sums) -> bool {
-    leaves(direction, traffic(checked), sums, last_level_cache())
+    let cache = last_level_cache();
+    let kept = if sums.are_few && keeps_zeros() { cache.bytes } else { cache.kept };
+    leaves(direction, traffic(checked), sums, LastLevelCache { kept, ..cache })
 }
 
 /// How the sums of a gradient are formed.
@@ -60,6 +65,8 @@ pub(super) fn leaves_the_cache(direction: Direction, checked: &Checked, sums: Su
 pub(super) struct Sums {
     /// Whether they are those of a maximum, whose outputs have indices.
     pub(super) of_maxima: bool,
+    /// Whether so few have terms that little but zeros is written.
+    pub(super) are_few: bool,
     /// Whether they are formed in the output.
     pub(super) in_output: bool,
     /// Whether all of them are rounded, or gathered: whether they are complete when anything is written.
@@ -96,7 +103,7 @@ mod tests {
 
     #[test]
     fn gradients_are_streamed_from_the_sizes_that_leave_the_cache() {
-        let rounded = Sums { of_maxima: true, in_output: false, are_complete: true, width: 1 };
+        let rounded = Sums { of_maxima: true, are_few: false, in_output: false, are_complete: true, width: 1 };
         let once = Sums { in_output: true, are_complete: false, ..rounded };
         let average = Sums { of_maxima: false, ..rounded };
         let cache = LastLevelCache::new(32 << 20, 2);

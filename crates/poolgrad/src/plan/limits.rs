@@ -216,8 +216,14 @@ impl Limits {
             .flatten();
         let expands_anyway = expand.is_some_and(|shape| shape.pays(summing == Summing::Once, false));
         let gathers_past = gather.is_some_and(|shape| shape.pays(geometry, comparing, true));
+        let share = last_level_cache().bytes / n_workers.saturating_mul(2).max(1);
+        let stays_close =
+            SweepShape::reached(geometry, width).saturating_mul(accumulator) <= share.max(IN_PLACE_BYTES);
+        // Those of other planes are copied from where they are held.
+        let are_close = geometry.input_len().saturating_mul(width) <= tile_elements.saturating_mul(2);
         let sums = Sums {
             of_maxima: checked.has_indices,
+            are_few: is_sparse(SPARSE) && (are_close || (is_wide && stays_close)),
             in_output: own_type && !expands_anyway && !gathers_past,
             are_complete: gathers_past || (!own_type && summing == Summing::All),
             width,
@@ -235,9 +241,6 @@ impl Limits {
         let gathering_pays = gather.is_some_and(|shape| shape.pays(geometry, comparing, streaming));
         // Places of channels are 32 bits.
         let is_small = geometry.input_len().saturating_mul(width) <= i32::MAX as usize;
-        let share = last_level_cache().bytes / n_workers.saturating_mul(2).max(1);
-        let stays_close =
-            SweepShape::reached(geometry, width).saturating_mul(accumulator) <= share.max(IN_PLACE_BYTES);
         let in_place = stays_close
             && own_type
             && !streaming

@@ -36,9 +36,15 @@ pub(crate) fn claim_behind<T>(row: &[T]) {
 /// written in turns, they take up to 1.3 times as long, so there `claim_behind` stays. Other processors of its make were not tried.
 #[inline(always)]
 pub(crate) fn claim_next<T>(row: &[T]) {
-    if !is_amd() {
+    if claiming_pays() {
         claim_behind(row);
     }
+}
+
+/// Whether lines that are written one after the other come sooner if they are asked for.
+#[inline(always)]
+pub(crate) fn claiming_pays() -> bool {
+    !is_amd()
 }
 
 /// Asks for the lines of `n` elements from `origin` on, which will be written soon.
