@@ -47,6 +47,11 @@ pub(crate) fn streaming_by_rows_pays(way: Written, width: usize) -> bool {
     imp::intel_stores_lines() == Some(true) || (way == Written::AsIs && width == 1 && imp::is_older_amd())
 }
 
+/// Whether this is one of AMD's processors that work on vectors of 64 bytes by halves: Zen 4.
+pub(crate) fn works_by_halves() -> bool {
+    imp::works_by_halves()
+}
+
 /// Whether zeros are better kept in the last-level cache as long as they fit it, even if others may use it too.
 ///
 /// To clear lines that are in the cache takes less than to write them past it, of which other lines have to make more: on a Zen 4
@@ -308,6 +313,13 @@ mod imp {
         is_amd() && !std::arch::is_x86_feature_detected!("avx512f")
     }
 
+    /// Whether this is one of those that have it, but not yet all that those have that work on whole vectors.
+    pub(super) fn works_by_halves() -> bool {
+        let has_part = std::arch::is_x86_feature_detected!("avx512f")
+            && !std::arch::is_x86_feature_detected!("avx512vp2intersect");
+        is_amd() && has_part
+    }
+
     /// Whether this is one of AMD's processors.
     #[inline]
     pub(super) fn is_amd() -> bool {
@@ -367,6 +379,10 @@ mod imp {
     }
 
     pub(super) fn is_older_amd() -> bool {
+        false
+    }
+
+    pub(super) fn works_by_halves() -> bool {
         false
     }
 

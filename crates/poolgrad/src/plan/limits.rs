@@ -6,7 +6,7 @@ use super::options::PlanOptions;
 use super::select::Kernel;
 use super::side_by_side::{SIDE_BY_SIDE, are_small};
 use crate::dtype::DType;
-use crate::exec::stream::{Written, streaming_by_rows_pays, streaming_pays};
+use crate::exec::stream::{Written, streaming_by_rows_pays, streaming_pays, works_by_halves};
 use crate::exec::{last_level_cache, max_workers};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::kernels::{Comparing, ExpandShape, GatherShape, ROW, Summing, SweepShape, WIDEST, most_channels};
@@ -210,6 +210,7 @@ impl Limits {
             copies_indices: (checked.index_dtype, accumulator) != (DType::I32, size_of::<i32>()),
             copies_gradients: !is_wide,
             from_memory,
+            by_halves: works_by_halves(),
         };
         let gather = (gathers && summing == Summing::All)
             .then(|| GatherShape::new(geometry, (width, tile_elements), (accumulator, comparing.lanes)))
