@@ -31,9 +31,11 @@ const COPIES: [usize; 2] = [85, 40];
 /// The lanes from which on it may be faster to compare where the output stays in the cache.
 const LANES_NEAR: usize = 16;
 
-/// The places that an output is compared with up to which that is so where vectors are worked on by halves. On a Zen 4 gradients in
-/// the cache with 4 to 9 take 0.6 to 1.1 of the time of a sweep, those with 16 to 27 take 1.0 to 1.2 in 16 bits and 1.1 to 2.4 in `f32`.
-const BY_HALVES: usize = 12;
+/// The places that an output is compared with from which on a sweep may be faster there where vectors are worked on by halves. On a
+/// Zen 4 a sweep of 4 and 9 takes 0.9 to 1.7 of the time, of 16 to 27 in `f32` 0.4 to 0.9 in groups of up to 512 channels, and of
+/// 16 bits, whose sums are rounded one by one, 0.8 to 1.0 in groups of up to 256 if inputs are less than ten times the outputs.
+/// In wider groups, whose sums lie on many pages, it takes 1.1 to 2.
+const SWEPT_BY_HALVES: usize = 16;
 
 /// How places are compared.
 #[derive(Clone, Copy, Debug)]
@@ -137,15 +139,20 @@ impl GatherShape {
         let is_whole = |width: usize| width >= CHANNELS && width.is_multiple_of(CHANNELS / 2);
         let compared = self.axes.iter().map(|axis| axis.most_covered(1)).fold(1, usize::saturating_mul);
         let are_disjoint = self.axes.iter().all(AxisWindows::are_disjoint);
-        let takes_long = by_halves && compared > BY_HALVES;
         let (inputs, outputs) = (geometry.input_len(), geometry.output_len().max(1));
+        let is_swept_faster = by_halves
+            && compared >= SWEPT_BY_HALVES
+            && match copies_gradients {
+                false => self.width <= 512,
+                true => self.width <= 256 && inputs / outputs < 10,
+            };
         let copies = usize::from(copies_indices) * COPIES[0] + usize::from(copies_gradients) * COPIES[1];
         let [compared, copies, inputs, outputs, n] = [compared, copies, inputs, outputs, lanes].map(|n| n as u128);
         let are_few = match streaming {
             true => inputs >= 2 * outputs && (3 * compared + copies) * outputs <= n * (outputs + inputs),
             false => {
                 let is_light = copies_gradients || !copies_indices;
-                let is_near = lanes >= LANES_NEAR && !from_memory && !are_disjoint && !takes_long;
+                let is_near = lanes >= LANES_NEAR && !from_memory && !are_disjoint && !is_swept_faster;
                 is_light && is_near && 10 * compared * outputs <= n * (10 * outputs + inputs)
             }
         };
@@ -282,5 +289,9 @@ mod tests {
         let halves = Comparing { by_halves: true, ..as_it_is(16) };
         assert!(pays_so(64, plane(3, 2), halves, false) && !pays_so(64, volume(3, 2), halves, false));
         assert!(pays_so(64, volume(3, 2), halves, true));
+        assert!(pays_so(1024, volume(3, 2), halves, false), "sums on many pages");
+        let half = Comparing { copies_gradients: true, ..halves };
+        assert!(!pays_so(256, volume(3, 2), half, false) && pays_so(512, volume(3, 2), half, false));
+        assert!(pays_so(64, [(16, 3, 3, 1), (64, 3, 2, 1), (64, 3, 2, 1)], half, false), "much to round");
     }
 }
