@@ -191,8 +191,7 @@ impl Way {
             true => Room::BesideSlices,
             false => Room::Beside,
         };
-        let shape = PlanesShape::new(geometry, self.width, self.summing, room);
-        if self.from_memory { shape.fetching() } else { shape }
+        PlanesShape::new(geometry, self.width, (self.summing, room), self.from_memory)
     }
 
     /// Whether a scatter adds every output whose index points into the volume, be it inside its window or not.
