@@ -172,6 +172,19 @@ impl AxisWindows {
         most.min(self.input)
     }
 
+    /// The inputs that a window covers in the mean, rounded up; of fixed ones with what is padding.
+    pub(crate) fn mean_covered(&self) -> usize {
+        match self.rule {
+            Rule::Fixed { .. } => self.most_covered(1),
+            // Two neighbours share an input unless their border lies between two.
+            Rule::Adaptive => {
+                let shared = self.output.saturating_sub(gcd(self.input, self.output));
+                let all = self.input.saturating_add(shared);
+                all.div_ceil(self.output.max(1))
+            }
+        }
+    }
+
     /// At least the number of windows that any one input lies in.
     pub(crate) fn most_sharing(&self) -> usize {
         match self.rule {
@@ -254,6 +267,11 @@ pub(crate) struct FixedTaps {
     pub(crate) dilation: i64,
 }
 
+/// The greatest common divisor.
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 /// `floor(o·numerator / denominator)` for `o <= denominator`, without overflow.
 #[inline(always)]
 fn scale_floor(o: usize, numerator: usize, denominator: usize) -> usize {
@@ -294,6 +312,8 @@ mod tests {
         let mut taps: Vec<usize> = all.iter().flatten().copied().collect();
         taps.sort_unstable();
         let n_taps = taps.len();
+        let (mean, counted) = (n_taps.div_ceil(all.len().max(1)), windows.mean_covered());
+        assert!(mean == counted || (mean < counted && !windows.is_adaptive()), "{counted} of {windows:?}");
         taps.dedup();
         assert!(!windows.are_disjoint() || taps.len() == n_taps, "{windows:?}");
         if let Some(size) = windows.tiling() {

@@ -31,7 +31,7 @@ const COPIES: [usize; 2] = [85, 40];
 /// The lanes from which on it may be faster to compare where the output stays in the cache.
 const LANES_NEAR: usize = 16;
 
-/// The places that an output is compared with from which on a sweep may be faster there where vectors are worked on by halves. On a
+/// The places that an output is compared with, in the mean, from which on a sweep may be faster there where vectors are worked on by halves. On a
 /// Zen 4 a sweep of 4 and 9 takes 0.9 to 1.7 of the time, of 16 to 27 in `f32` 0.4 to 0.9 in groups of up to 512 channels, and of
 /// 16 bits, whose sums are rounded one by one, 0.8 to 1.0 in groups of up to 256 if inputs are less than ten times the outputs.
 /// In wider groups, whose sums lie on many pages, it takes 1.1 to 2.
@@ -141,7 +141,7 @@ impl GatherShape {
         let are_disjoint = self.axes.iter().all(AxisWindows::are_disjoint);
         let (inputs, outputs) = (geometry.input_len(), geometry.output_len().max(1));
         let is_swept_faster = by_halves
-            && compared >= SWEPT_BY_HALVES
+            && self.axes.iter().map(AxisWindows::mean_covered).fold(1, usize::saturating_mul) >= SWEPT_BY_HALVES
             && match copies_gradients {
                 false => self.width <= 512,
                 true => self.width <= 256 && inputs / outputs < 10,
@@ -290,6 +290,10 @@ mod tests {
         assert!(pays_so(64, plane(3, 2), halves, false) && !pays_so(64, volume(3, 2), halves, false));
         assert!(pays_so(64, volume(3, 2), halves, true));
         assert!(pays_so(1024, volume(3, 2), halves, false), "sums on many pages");
+        let thirteen = AxisWindows::adaptive(13, 6);
+        let geometry = Geometry { n: 1, c: 256, axes: [AxisWindows::adaptive(1, 1), thirteen, thirteen] };
+        let shape = GatherShape::new(&geometry, (256, 1 << 16), (4, 16)).expect("it can");
+        assert!(shape.pays(&geometry, halves, false), "windows of three, though some of that size may cover four");
         let half = Comparing { copies_gradients: true, ..halves };
         assert!(!pays_so(256, volume(3, 2), half, false) && pays_so(512, volume(3, 2), half, false));
         assert!(pays_so(64, [(16, 3, 3, 1), (64, 3, 2, 1), (64, 3, 2, 1)], half, false), "much to round");
