@@ -54,9 +54,9 @@ pub(crate) fn works_by_halves() -> bool {
 
 /// Whether zeros are better kept in the last-level cache as long as they fit it, even if others may use it too.
 ///
-/// To clear lines that are in the cache takes less than to write them past it, of which other lines have to make more: on a Zen 4
-/// with 32 MiB, gradients of maxima of 22 to 32 MB with at least 32 inputs to an output take 0.5 to 0.9 of the time by ordinary
-/// stores. On a Zen 3 others of that size do not. (It was not tried whether these do; on Intel's all of a share is kept anyway.)
+/// To clear lines in the cache takes less than to make them elsewhere and to write them past it: on a Zen 4 with 32 MiB, gradients of
+/// maxima of 25 to 34 MB with at least 32 inputs to an output take 0.38 to 0.99 of the time by ordinary stores. On a Zen 3 others of
+/// that size gained from the opposite. (It was not tried with these there; on Intel's processors all of a share is kept anyway.)
 pub(crate) fn keeps_zeros() -> bool {
     !imp::is_older_amd()
 }
@@ -313,11 +313,10 @@ mod imp {
         is_amd() && !std::arch::is_x86_feature_detected!("avx512f")
     }
 
-    /// Whether this is one of those that have it, but not yet all that those have that work on whole vectors.
+    /// Whether this is one of AMD's processors with AVX-512, but without a part of it that came with whole vectors, in Zen 5.
     pub(super) fn works_by_halves() -> bool {
-        let has_part = std::arch::is_x86_feature_detected!("avx512f")
-            && !std::arch::is_x86_feature_detected!("avx512vp2intersect");
-        is_amd() && has_part
+        let has_first = std::arch::is_x86_feature_detected!("avx512f");
+        is_amd() && has_first && !std::arch::is_x86_feature_detected!("avx512vp2intersect")
     }
 
     /// Whether this is one of AMD's processors.
