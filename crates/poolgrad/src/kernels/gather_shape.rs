@@ -31,10 +31,10 @@ const COPIES: [usize; 2] = [85, 40];
 /// The lanes from which on it may be faster to compare where the output stays in the cache.
 const LANES_NEAR: usize = 16;
 
-/// The places that an output is compared with, in the mean, from which on a sweep may be faster there where vectors are worked on by halves. On a
-/// Zen 4 a sweep of 4 and 9 takes 0.9 to 1.7 of the time, of 16 to 27 in `f32` 0.4 to 0.9 in groups of up to 512 channels, and of
-/// 16 bits, whose sums are rounded one by one, 0.8 to 1.0 in groups of up to 256 if inputs are less than ten times the outputs.
-/// In wider groups, whose sums lie on many pages, it takes 1.1 to 2.
+/// The places that an output is compared with, in the mean, from which on a sweep may be faster there where vectors are worked on by
+/// halves. On a Zen 4 a sweep of 4 and 9 takes 0.9 to 1.7 of the time, of 16 to 27 in `f32` 0.4 to 0.9 in groups of up to 512
+/// channels, and of 16 bits, whose sums are rounded one by one, 0.8 to 1.0 in groups of up to 256 if inputs are less than ten times
+/// the outputs. In wider groups, whose sums lie on many pages, it takes 1.1 to 2.
 const SWEPT_BY_HALVES: usize = 16;
 
 /// How places are compared.
