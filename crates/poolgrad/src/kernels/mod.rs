@@ -58,5 +58,5 @@ pub(crate) use spread::{Spread, cut_for_spread};
 pub(crate) use spread_planes::{SpreadPlanes, SpreadShape};
 pub(crate) use sweep::Sweep;
 pub(crate) use sweep_shape::{SweepLimits, SweepShape};
-pub(crate) use windows_block::most_channels;
+pub(crate) use windows_block::{most_channels, rows_of_windows_fit};
 pub(crate) use windows_max::WindowsMax;

@@ -77,6 +77,12 @@ pub(crate) fn most_channels(geometry: &Geometry, is_direct: bool) -> usize {
     if is_direct { LONGEST / w } else { (SLAB / 2 / h).min(LONGEST) / w }
 }
 
+/// Whether all rows of the input that a window sees along H fit into a buffer, of `width` channels.
+pub(crate) fn rows_of_windows_fit(geometry: &Geometry, width: usize) -> bool {
+    let [_, h, w] = &geometry.axes;
+    extent(h).saturating_mul(w.input()).saturating_mul(width) <= SLAB
+}
+
 /// The most taps of a window.
 fn most_taps(axis: &AxisWindows) -> usize {
     axis.taps().map_or_else(|| axis.most_covered(1), |taps| axis.input().min(taps.kernel_size as usize))
