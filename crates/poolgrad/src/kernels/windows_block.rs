@@ -6,7 +6,7 @@ use super::rows::WIDEST;
 use super::windows::{Columns, LONGEST, OutputBox};
 use super::windows_across::{COLUMNS, Strip};
 use super::windows_best::Best;
-use super::windows_codes::Fields;
+use super::windows_codes::Codes;
 use super::windows_input::{SLAB, lanes};
 use super::windows_results::RESULTS;
 use crate::dtype::Key;
@@ -38,7 +38,7 @@ pub(super) struct Piece {
     pub(super) longest: usize,
     /// The first taps along H of a window that the window before it has seen.
     pub(super) seen: usize,
-    pub(super) fields: Fields,
+    pub(super) codes: Codes,
     /// The elements from one row of columns to the next.
     pub(super) pitch: usize,
     /// The rows that are worked on together.
@@ -113,15 +113,17 @@ impl Piece {
         // itself.
         let is_huge = u32::try_from(geometry.input_len()).is_err();
         let most = [axis_d, axis_h].map(|axis| if is_huge { 1 } else { most_taps(axis) });
-        let mut fields = Fields::new::<K::Code>(most, extent(axis_w).min(len));
-        let step_h = axis_h.taps().map_or(1, |taps| taps.dilation as usize);
+        let [_, n_h, n_w] = geometry.input();
+        let [step_d, step_h] = [axis_d, axis_h].map(|axis| axis.taps().map_or(1, |taps| taps.dilation as usize));
+        let steps = [step_d.saturating_mul(n_h * n_w), step_h.saturating_mul(n_w)];
+        let mut codes = Codes::new::<K::Code>(most, steps, (extent(axis_w).min(len), n_w));
         let slab_rows = if is_direct { usize::MAX } else { SLAB / (span * width) };
-        fields.taps[1] = fields.taps[1].min(1 + (slab_rows - 1) / step_h);
-        let is_one_part = is_one_part && fields.taps[1] >= most_taps(axis_h);
+        codes.taps[1] = codes.taps[1].min(1 + (slab_rows - 1) / step_h);
+        let is_one_part = is_one_part && codes.taps[1] >= most_taps(axis_h);
 
         let shares = !is_direct && is_one_part && !axis_d.are_disjoint() && part.d.len() > 1;
         let is_dense = axis_d.taps().is_none_or(|taps| taps.dilation == 1);
-        let fits = fields.taps[0] >= most_taps(axis_d) && most[0] <= MOST_DEPTHS && most[0] * pitch <= DEPTHS;
+        let fits = codes.taps[0] >= most_taps(axis_d) && most[0] <= MOST_DEPTHS && most[0] * pitch <= DEPTHS;
         let n_kept = if shares && is_dense && fits { most[0] } else { 0 };
 
         let n_rows = if is_one_part {
@@ -142,7 +144,7 @@ impl Piece {
             Some(taps) if taps.dilation == 1 => (taps.kernel_size - taps.stride).max(0) as usize,
             _ => 0,
         };
-        Self { outputs, cover, all, longest, seen, fields, pitch, n_rows, n_kept }
+        Self { outputs, cover, all, longest, seen, codes, pitch, n_rows, n_kept }
     }
 }
 

@@ -3,7 +3,7 @@
 use fearless_simd::Simd;
 
 use super::windows_best::{beats, better};
-use super::windows_codes::Offsets;
+use super::windows_codes::{Offsets, TellsOffsets};
 use crate::dtype::{Code, Index, Key};
 
 /// The best of rows of outputs, one behind the other.
@@ -113,7 +113,11 @@ impl<K: Key, I: Index> Found<'_, K, I> {
     #[inline(always)]
     pub(super) fn put_pairs(&mut self, a: (&[K], &[K::Code]), b: (&[K], &[K::Code]), columns: &[u32], start: u32) {
         let n = columns.len();
-        put_pairs_of(&mut self.keys[..n], &mut self.places[..n], a, b, columns, self.origin, start, self.offsets);
+        let (keys, places) = (&mut self.keys[..n], &mut self.places[..n]);
+        match self.offsets {
+            Offsets::Codes(codes) => put_pairs_of(keys, places, a, b, columns, self.origin, start, codes),
+            Offsets::Fields(fields) => put_pairs_of(keys, places, a, b, columns, self.origin, start, fields),
+        }
     }
 
     /// Puts the best of `M` columns for each of `n` outputs of one channel, or of the channels of an output, and for a few more:
@@ -131,7 +135,11 @@ impl<K: Key, I: Index> Found<'_, K, I> {
         // behind the last output comes later.
         let n = n.next_multiple_of(AT_ONCE) + usize::from(S > 1);
         let (to, places) = (&mut self.keys[..n], &mut self.places[..n]);
-        put_best_of::<K, I, M, S>(to, places, keys, codes, shifts, (self.origin, step), self.offsets);
+        let start = (self.origin, step);
+        match self.offsets {
+            Offsets::Codes(offsets) => put_best_of::<K, I, M, S>(to, places, keys, codes, shifts, start, offsets),
+            Offsets::Fields(offsets) => put_best_of::<K, I, M, S>(to, places, keys, codes, shifts, start, offsets),
+        }
     }
 }
 
@@ -144,7 +152,7 @@ fn put_best_of<K: Key, I: Index, const M: usize, const S: usize>(
     codes: &[K::Code],
     shifts: Shifts<K::Code>,
     (origin, step): (usize, usize),
-    offsets: Offsets,
+    offsets: impl TellsOffsets,
 ) {
     let n = to.len();
     let places = &mut places[..n];
@@ -179,7 +187,7 @@ fn put_pairs_of<K: Key, I: Index>(
     columns: &[u32],
     origin: usize,
     start: u32,
-    offsets: Offsets,
+    offsets: impl TellsOffsets,
 ) {
     let n = to.len();
     let (places, columns) = (&mut places[..n], &columns[..n]);

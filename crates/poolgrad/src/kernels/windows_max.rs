@@ -172,9 +172,9 @@ impl<T: Float> WindowsMax<'_, T> {
                     one
                 }
             };
-            for first_d in (0..d.count).step_by(piece.fields.taps[0]) {
-                for first_h in (0..work.rows.most_taps()).step_by(piece.fields.taps[1]) {
-                    let taps = first_d..d.count.min(first_d + piece.fields.taps[0]);
+            for first_d in (0..d.count).step_by(piece.codes.taps[0]) {
+                for first_h in (0..work.rows.most_taps()).step_by(piece.codes.taps[1]) {
+                    let taps = first_d..d.count.min(first_d + piece.codes.taps[0]);
                     self.fill_columns(simd, plane, (piece, strip), (d, taps, first_h), work);
                     let Work { rows: block, across, results, .. } = work;
                     let first_depth = d.first + first_d * d.step;
@@ -183,14 +183,12 @@ impl<T: Float> WindowsMax<'_, T> {
                         block.origins[row] =
                             ((first_depth * n_h + h) * n_w + strip.span.start).wrapping_sub(strip.before);
                     }
-                    let step_d = d.step.wrapping_mul(n_h).wrapping_mul(n_w);
-                    let step_h = block.step.wrapping_mul(n_w);
                     let mut found = FoundRows {
                         keys: &mut results.keys[at..],
                         places: &mut results.places[at..],
                         row_len: piece.outputs.len() * width,
                         origins: block.origins,
-                        offsets: piece.fields.offsets([step_d, step_h]),
+                        offsets: piece.codes.offsets(),
                         goes_on,
                     };
                     let columns = RowsOfColumns { n_rows: rows.len(), pitch: piece.pitch, width };
@@ -218,7 +216,7 @@ impl<T: Float> WindowsMax<'_, T> {
         let Across { from: best, has_nan, .. } = across;
         let n_h = self.geometry.input()[1];
         let n_elements = rows.n_rows * piece.pitch;
-        let input = rows.taps(first_h, piece.fields.taps[1]);
+        let input = rows.taps(first_h, piece.codes.taps[1]);
         let slab_rows = |depth: usize| depth * n_h + input.start..depth * n_h + input.end;
         let put = |best: &mut Best<'_, T::Key>, slab: &Slab<'_, T::Key>, taps: Range<usize>, ahead: &[u8]| {
             let columns = (piece, strip, plane.width);
@@ -255,7 +253,7 @@ impl<T: Float> WindowsMax<'_, T> {
                 (depths.kept[slot], depths.has_nan[slot]) = (depth, put(&mut best, &slab, 0..1, ahead(depth)));
             }
         }
-        let empty = Depth { keys: &[], codes: &[], code: piece.fields.code(0, 0) };
+        let empty = Depth { keys: &[], codes: &[], code: piece.codes.code(0, 0) };
         let mut all = [empty; MOST_DEPTHS];
         *has_nan = false;
         for (i, to) in all[..d.count].iter_mut().enumerate() {
@@ -263,7 +261,7 @@ impl<T: Float> WindowsMax<'_, T> {
             let range = slot * n_elements..(slot + 1) * n_elements;
             *has_nan |= depths.has_nan[slot];
             let (keys, codes) = (&depths.best.keys[range.clone()], &depths.best.codes[range]);
-            *to = Depth { keys, codes, code: piece.fields.code(i, 0) };
+            *to = Depth { keys, codes, code: piece.codes.code(i, 0) };
         }
         let mut best = best.part(0..n_elements);
         if *has_nan {
@@ -293,8 +291,8 @@ fn put_rows<S: Simd, K: Key>(
     let vectors = len.next_multiple_of(lanes::<K>());
     let ahead_len = ahead.len().div_ceil(rows.n_rows).next_multiple_of(LINE);
     for (run, spacing) in rows.runs() {
-        let taps_h = rows.taps_of(run.start, first_h, piece.fields.taps[1]);
-        let last_row = rows.taps_of(run.end - 1, first_h, piece.fields.taps[1]).last() - first_row;
+        let taps_h = rows.taps_of(run.start, first_h, piece.codes.taps[1]);
+        let last_row = rows.taps_of(run.end - 1, first_h, piece.codes.taps[1]).last() - first_row;
         let last = (taps_d.len() - 1) * slab.depth_pitch + last_row * slab.pitch;
         // Whole vectors, if they can be read even of the last row.
         let fits = last + vectors <= slab.keys.len();
@@ -307,13 +305,13 @@ fn put_rows<S: Simd, K: Key>(
             ahead_len,
         };
         let mut best = best.part(run.start * pitch + strip.before * width..run.end * pitch);
-        let mut taps = [Tap { code: piece.fields.code(0, 0), keys: &[][..], is_new: false }; 9];
+        let mut taps = [Tap { code: piece.codes.code(0, 0), keys: &[][..], is_new: false }; 9];
         let (mut n, mut are_first) = (0, taps_d.start == 0);
         for (i, tap_d) in taps_d.clone().enumerate() {
             for tap_h in 0..taps_h.count {
                 let row = taps_h.first + tap_h * taps_h.step - first_row;
                 taps[n] = Tap {
-                    code: piece.fields.code(tap_d, tap_h),
+                    code: piece.codes.code(tap_d, tap_h),
                     keys: &slab.keys[i * slab.depth_pitch + row * slab.pitch..],
                     is_new: slab.is_far && tap_h >= piece.seen,
                 };

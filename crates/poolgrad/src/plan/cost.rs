@@ -124,7 +124,8 @@ mod tests {
                 |(input, all): (usize, usize)| leaves(Direction::Gradient, (input << 20, all << 20), sums, cache);
             assert!(!leaves(stays) && leaves(leaves_it), "{name}");
         }
-        let leaves = |(input, all): (usize, usize)| leaves(Direction::Forward, (input << 20, all << 20), once, cache);
+        let leaves =
+            |(input, all): (usize, usize)| leaves(Direction::Forward, (input << 20, all << 20), once, cache);
         assert!(!leaves((10, 22)) && leaves((10, 23)), "outputs by themselves");
         assert!(!leaves((60, 63)) && leaves((60, 64)), "outputs that are pushed out");
     }
