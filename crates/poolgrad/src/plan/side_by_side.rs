@@ -23,16 +23,28 @@ const LEAST_SIDE_BY_SIDE: usize = 8;
 /// alone, their rows do not fill vectors, and what is set up for a plane takes longer than its elements.
 pub(super) fn are_small(pool: &Pool, checked: &Checked) -> bool {
     let Checked { geometry, dtype, lifted, .. } = checked;
-    let [_, _, columns] = &geometry.axes;
-    let [bytes, row_bytes] = [geometry.input_len(), columns.input()].map(|n| n.saturating_mul(dtype.size()));
     let pays = match pool {
-        Pool::Max(_) | Pool::AdaptiveMax(_) => {
-            bytes <= SMALL || row_bytes <= SHORT_OF_LARGE && rows_of_windows_fit(geometry, SIDE_BY_SIDE)
-        }
-        Pool::AdaptiveAvg(_) => bytes <= SMALL_MEAN && are_quicker_together(geometry),
+        Pool::Max(_) | Pool::AdaptiveMax(_) => pays_for_maxima(geometry, dtype.size()),
+        Pool::AdaptiveAvg(_) => pays_for_means(geometry, dtype.size()),
     };
-    let are_short = columns.input() <= SHORT[0] && columns.output() <= SHORT[1];
-    pays && are_short && geometry.c >= LEAST_SIDE_BY_SIDE && !lifted.is_channels_last()
+    pays && geometry.c >= LEAST_SIDE_BY_SIDE && !lifted.is_channels_last()
+}
+
+fn are_short(geometry: &Geometry) -> bool {
+    let [_, _, columns] = &geometry.axes;
+    columns.input() <= SHORT[0] && columns.output() <= SHORT[1]
+}
+
+fn pays_for_maxima(geometry: &Geometry, element: usize) -> bool {
+    let [_, _, n_w] = geometry.input();
+    let [plane, row] = [geometry.input_len(), n_w].map(|n| n.saturating_mul(element));
+    let pays = plane <= SMALL || (row <= SHORT_OF_LARGE && rows_of_windows_fit(geometry, SIDE_BY_SIDE));
+    pays && are_short(geometry)
+}
+
+fn pays_for_means(geometry: &Geometry, element: usize) -> bool {
+    let plane = geometry.input_len().saturating_mul(element);
+    plane <= SMALL_MEAN && are_short(geometry) && are_quicker_together(geometry)
 }
 
 /// Whether the means of a small plane take longer alone than side by side with others.
@@ -48,4 +60,46 @@ fn are_quicker_together(geometry: &Geometry) -> bool {
     let alone = [(118, n_od), (13, n_rows), (a_depth, n_depths)];
     let alone = alone.iter().fold(0, |sum: usize, &(each, n)| sum.saturating_add(n.saturating_mul(each)));
     geometry.input_len().saturating_add(geometry.output_len().saturating_mul(3)) < alone
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::AxisWindows;
+
+    fn adaptive(input: [usize; 3], output: [usize; 3]) -> Geometry {
+        Geometry { n: 1, c: 64, axes: std::array::from_fn(|i| AxisWindows::adaptive(input[i], output[i])) }
+    }
+
+    #[test]
+    fn maxima_of_small_planes_and_of_short_rows_are_found_side_by_side() {
+        let cases = [
+            ("a small plane", [1, 40, 40], [1, 7, 7], 4, true),
+            ("the largest of the small ones", [8, 32, 32], [8, 7, 7], 4, true),
+            ("one more depth", [9, 32, 32], [9, 7, 7], 4, false),
+            ("with shorter rows", [16, 32, 20], [16, 7, 7], 4, true),
+            ("with rows one longer", [16, 32, 21], [16, 7, 7], 4, false),
+            ("of half as many bytes", [18, 32, 32], [18, 7, 7], 2, true),
+            ("windows as tall as fit", [64, 24, 32], [64, 1, 7], 2, true),
+            ("one row taller", [64, 25, 32], [64, 1, 7], 2, false),
+            ("a row too long", [1, 8, 41], [1, 8, 7], 2, false),
+            ("too many outputs", [1, 8, 40], [1, 8, 29], 2, false),
+        ];
+        for (name, input, output, element, pays) in cases {
+            assert_eq!(pays_for_maxima(&adaptive(input, output), element), pays, "{name}");
+        }
+    }
+
+    #[test]
+    fn means_of_few_elements_are_formed_side_by_side() {
+        let cases = [
+            ("few elements", [1, 7, 7], [1, 1, 1], true),
+            ("more than one alone takes", [1, 30, 30], [1, 1, 1], false),
+            ("few for each of many outputs", [1, 60, 12], [1, 30, 1], true),
+            ("the same in a larger plane", [1, 100, 12], [1, 50, 1], false),
+        ];
+        for (name, input, output, pays) in cases {
+            assert_eq!(pays_for_means(&adaptive(input, output), 4), pays, "{name}");
+        }
+    }
 }
