@@ -37,6 +37,10 @@ const LANES_NEAR: usize = 16;
 /// the outputs. In wider groups, whose sums lie on many pages, it takes 1.1 to 2.
 const SWEPT_BY_HALVES: usize = 16;
 
+/// The channels of a group up to which it may be, of wide types and of 16 bits; and, of these, the inputs to an output below which.
+const SWEPT_CHANNELS: [usize; 2] = [512, 256];
+const SWEPT_INPUTS: usize = 10;
+
 /// How places are compared.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Comparing {
@@ -143,8 +147,8 @@ impl GatherShape {
         let is_swept_faster = by_halves
             && self.axes.iter().map(AxisWindows::mean_covered).fold(1, usize::saturating_mul) >= SWEPT_BY_HALVES
             && match copies_gradients {
-                false => self.width <= 512,
-                true => self.width <= 256 && inputs / outputs < 10,
+                false => self.width <= SWEPT_CHANNELS[0],
+                true => self.width <= SWEPT_CHANNELS[1] && inputs / outputs < SWEPT_INPUTS,
             };
         let copies = usize::from(copies_indices) * COPIES[0] + usize::from(copies_gradients) * COPIES[1];
         let [compared, copies, inputs, outputs, n] = [compared, copies, inputs, outputs, lanes].map(|n| n as u128);
@@ -289,6 +293,7 @@ mod tests {
         let halves = Comparing { by_halves: true, ..as_it_is(16) };
         assert!(pays_so(64, plane(3, 2), halves, false) && !pays_so(64, volume(3, 2), halves, false));
         assert!(pays_so(64, volume(3, 2), halves, true));
+        assert!(!pays_so(512, volume(3, 2), halves, false));
         assert!(pays_so(1024, volume(3, 2), halves, false), "sums on many pages");
         let thirteen = AxisWindows::adaptive(13, 6);
         let geometry = Geometry { n: 1, c: 256, axes: [AxisWindows::adaptive(1, 1), thirteen, thirteen] };
