@@ -97,6 +97,8 @@ mod tests {
             ("more than one alone takes", [1, 30, 30], [1, 1, 1], false),
             ("few for each of many outputs", [1, 60, 12], [1, 30, 1], true),
             ("the same in a larger plane", [1, 100, 12], [1, 50, 1], false),
+            ("as many outputs as still pay", [1, 60, 12], [1, 30, 11], true),
+            ("more outputs", [1, 60, 12], [1, 30, 12], false),
         ];
         for (name, input, output, pays) in cases {
             assert_eq!(pays_for_means(&adaptive(input, output), 4), pays, "{name}");
