@@ -10,9 +10,7 @@ use crate::dtype::Code;
 /// The codes of windows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Codes {
-    offsets: Offsets,
-    /// The elements from tap to tap along D and H.
-    steps: [usize; 2],
+    pub(super) offsets: Offsets,
     /// The taps along D and H that there are codes for.
     pub(super) taps: [usize; 2],
 }
@@ -31,7 +29,10 @@ pub(super) enum Offsets {
 
 /// Codes that are offsets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Themselves;
+pub(super) struct Themselves {
+    /// From tap to tap along D and H.
+    steps: [usize; 2],
+}
 
 /// The fields of codes.
 #[derive(Clone, Copy, Debug)]
@@ -51,24 +52,20 @@ impl Codes {
         let last = reach(0).saturating_add(reach(1)).saturating_add(columns - 1);
         // Columns of padding, beyond those of a row, would look as if they were of the next.
         if last < 1 << C::BITS && columns <= n_columns {
-            return Self { offsets: Offsets::Codes(Themselves), steps, taps };
+            return Self { offsets: Offsets::Codes(Themselves { steps }), taps };
         }
         let fields = Fields::new::<C>(taps[1], columns, steps);
         let most = [C::BITS - fields.shift_d, fields.shift_d - fields.shift_h].map(|bits| 1 << bits);
-        Self { offsets: Offsets::Fields(fields), steps, taps: [taps[0].min(most[0]), taps[1].min(most[1])] }
+        Self { offsets: Offsets::Fields(fields), taps: [taps[0].min(most[0]), taps[1].min(most[1])] }
     }
 
     /// The code of the first column of a row, by its taps along D and H.
     #[inline(always)]
     pub(super) fn code<C: Code>(&self, d: usize, h: usize) -> C {
         C::new(match self.offsets {
-            Offsets::Codes(_) => d * self.steps[0] + h * self.steps[1],
+            Offsets::Codes(Themselves { steps }) => d * steps[0] + h * steps[1],
             Offsets::Fields(fields) => d << fields.shift_d | h << fields.shift_h,
         })
-    }
-
-    pub(super) fn offsets(&self) -> Offsets {
-        self.offsets
     }
 }
 
@@ -130,13 +127,13 @@ mod tests {
             for h in 0..codes.taps[1] {
                 for w in [0, columns / 2, columns - 1] {
                     let code = codes.code::<C>(d, h).plus(C::new(w));
-                    assert_eq!(codes.offsets().of(code) as usize, d * steps[0] + h * steps[1] + w);
+                    assert_eq!(codes.offsets.of(code) as usize, d * steps[0] + h * steps[1] + w);
                     assert!(last.replace(code) <= Some(code), "codes ascend");
                     assert!(code.value() < 1 << C::BITS, "twice a code is one, too");
                 }
             }
         }
-        (codes.taps, matches!(codes.offsets(), Offsets::Codes(_)))
+        (codes.taps, matches!(codes.offsets, Offsets::Codes(_)))
     }
 
     #[test]

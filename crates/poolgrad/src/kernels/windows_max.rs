@@ -188,7 +188,7 @@ impl<T: Float> WindowsMax<'_, T> {
                         places: &mut results.places[at..],
                         row_len: piece.outputs.len() * width,
                         origins: block.origins,
-                        offsets: piece.codes.offsets(),
+                        offsets: piece.codes.offsets,
                         goes_on,
                     };
                     let columns = RowsOfColumns { n_rows: rows.len(), pitch: piece.pitch, width };

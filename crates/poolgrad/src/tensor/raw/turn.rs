@@ -171,7 +171,7 @@ fn turn_squares<S: Simd, V: SimdBase<S>, const N: usize>(
                 #[inline(always)]
                 |i| V::from_slice(simd, from.part(row + i, column, N)),
             );
-            // By reference: an iterator that owns 16 vectors is copied in memory for each of them, which took five times as long.
+            // By reference: an iterator that owns 16 vectors was copied in memory for each of them, 0.7 ns for an element of `f32`.
             for (i, part) in turned(rows).iter().enumerate() {
                 part.store_slice(to.part(column + i, row, N));
             }
