@@ -178,6 +178,13 @@ pub(crate) trait Float: Summed<Acc: Accumulator> {
     fn as_keys(row: &[Self]) -> Option<&[Self::Key]>;
     /// Writes the key of each of `row` into `keys`; returns whether any is not a number. Both have the same length.
     fn put_keys(row: &[Self], keys: &mut [Self::Key]) -> bool;
+    /// The key of a number.
+    fn key(self) -> Self::Key;
+    /// What shows whether some of several elements are not numbers, and possibly even if all are.
+    type Trace: Copy;
+    fn trace(self) -> Self::Trace;
+    fn join(a: Self::Trace, b: Self::Trace) -> Self::Trace;
+    fn shows_nan(trace: Self::Trace) -> bool;
     /// Writes an element for each of `keys` into `row`: the only one, or one of several. Both have the same length.
     fn put_values(keys: &[Self::Key], row: &mut [Self]);
 }

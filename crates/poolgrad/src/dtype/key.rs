@@ -149,6 +149,23 @@ macro_rules! by_size {
         impl Float for $type {
             type Once = Once<$type>;
             type Key = i16;
+            type Trace = i16;
+            #[inline(always)]
+            fn key(self) -> i16 {
+                key_of(self.bits())
+            }
+            #[inline(always)]
+            fn trace(self) -> i16 {
+                size_of_bits(self.bits())
+            }
+            #[inline(always)]
+            fn join(a: i16, b: i16) -> i16 {
+                a.max(b)
+            }
+            #[inline(always)]
+            fn shows_nan(trace: i16) -> bool {
+                trace > <$type as Bits>::INFINITY as i16
+            }
             #[inline(always)]
             fn as_keys(_: &[Self]) -> Option<&[i16]> {
                 None
@@ -191,6 +208,23 @@ macro_rules! by_value {
         impl Float for $type {
             type Once = $type;
             type Key = $type;
+            type Trace = $type;
+            #[inline(always)]
+            fn key(self) -> $type {
+                self
+            }
+            #[inline(always)]
+            fn trace(self) -> $type {
+                self
+            }
+            #[inline(always)]
+            fn join(a: $type, b: $type) -> $type {
+                a + b
+            }
+            #[inline(always)]
+            fn shows_nan(trace: $type) -> bool {
+                trace.is_nan()
+            }
             #[inline(always)]
             fn as_keys(row: &[Self]) -> Option<&[Self]> {
                 Some(row)

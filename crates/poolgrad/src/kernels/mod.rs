@@ -8,6 +8,9 @@
 #![forbid(unsafe_code)]
 
 mod buckets;
+mod channels_best;
+mod channels_max;
+mod channels_taps;
 mod expand;
 mod expand_rows;
 mod expand_shape;
@@ -46,6 +49,7 @@ mod windows_max;
 mod windows_results;
 
 pub(crate) use buckets::Buckets;
+pub(crate) use channels_max::{ChannelsMax, ChannelsShape};
 pub(crate) use expand::Expand;
 pub(crate) use expand_shape::ExpandShape;
 pub(crate) use gather::Gather;

@@ -295,7 +295,7 @@ best_of_depths! {
 
 /// The better of two numbers, of which the second lies behind the first.
 #[inline(always)]
-fn later<K: Key>(a: (K, K::Code), b: (K, K::Code)) -> (K, K::Code) {
+pub(super) fn later<K: Key>(a: (K, K::Code), b: (K, K::Code)) -> (K, K::Code) {
     (select(b.0 > a.0, b.0, a.0), select(b.0 > a.0, b.1, a.1))
 }
 

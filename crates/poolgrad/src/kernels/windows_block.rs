@@ -84,12 +84,12 @@ pub(crate) fn rows_of_windows_fit(geometry: &Geometry, width: usize) -> bool {
 }
 
 /// The most taps of a window.
-fn most_taps(axis: &AxisWindows) -> usize {
+pub(super) fn most_taps(axis: &AxisWindows) -> usize {
     axis.taps().map_or_else(|| axis.most_covered(1), |taps| axis.input().min(taps.kernel_size as usize))
 }
 
 /// The most inputs from the first tap of a window to its last, padding included.
-fn extent(axis: &AxisWindows) -> usize {
+pub(super) fn extent(axis: &AxisWindows) -> usize {
     let of_taps = |taps: crate::geometry::FixedTaps| (taps.dilation * (taps.kernel_size - 1) + 1) as usize;
     axis.taps().map_or_else(|| axis.most_covered(1), of_taps)
 }

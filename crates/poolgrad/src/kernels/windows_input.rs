@@ -82,6 +82,12 @@ impl<'k, 'a, T: Float> Plane<'k, 'a, T> {
         self.whole.and_then(T::as_keys)
     }
 
+    /// All of it, where memory has it in one piece.
+    #[inline(always)]
+    pub(super) fn whole(&self) -> Option<&'a [T]> {
+        self.whole
+    }
+
     /// Whether rows are read where they lie: then there are no slabs to keep small, but none to be read again either.
     #[inline(always)]
     pub(super) fn is_direct(&self) -> bool {

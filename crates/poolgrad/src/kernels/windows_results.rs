@@ -1,5 +1,7 @@
 //! The maxima of windows on their way to memory.
 
+use std::ops::Range;
+
 use fearless_simd::Simd;
 
 use super::rows::{self, ROW};
@@ -22,6 +24,8 @@ pub(super) struct Results<'s, 't, T: Float, I: Index> {
     staging: &'s mut [T],
     output: OutTile<'t, T>,
     indices: Option<OutTile<'t, I>>,
+    /// Whether places are put where they belong in memory at once.
+    puts_places: bool,
 }
 
 impl<'s, 't, T: Float, I: Index> Results<'s, 't, T, I> {
@@ -31,7 +35,16 @@ impl<'s, 't, T: Float, I: Index> Results<'s, 't, T, I> {
     #[inline(always)]
     pub(super) fn new(output: OutTile<'t, T>, indices: Option<OutTile<'t, I>>, scratch: &mut Scratch<'s>) -> Self {
         let (keys, places) = (scratch.row(Self::LEN), scratch.row(Self::LEN));
-        Self { keys, places, flat: 0, n_places: 0, staging: rows::staging(scratch), output, indices }
+        Self {
+            keys,
+            places,
+            flat: 0,
+            n_places: 0,
+            staging: rows::staging(scratch),
+            output,
+            indices,
+            puts_places: false,
+        }
     }
 
     pub(super) const fn bytes() -> usize {
@@ -56,6 +69,25 @@ impl<'s, 't, T: Float, I: Index> Results<'s, 't, T, I> {
         (self.n_places - n_places) * plane.width
     }
 
+    /// From here on places of the outputs `flat` of a group are put where they belong in memory at once, if that is one piece
+    /// which need not be written past the cache.
+    #[inline(always)]
+    pub(super) fn put_places(&mut self, group: usize, flat: Range<usize>) {
+        let in_memory =
+            |indices: &mut OutTile<'_, I>| !indices.streams() && indices.consecutive(group, flat).is_some();
+        self.puts_places = self.indices.as_mut().is_some_and(in_memory);
+    }
+
+    /// Where the keys and the places of outputs `flat` go, for which there is [`room`](Results::room) from element `at` on.
+    #[inline(always)]
+    pub(super) fn rows(&mut self, group: usize, flat: Range<usize>, at: usize) -> (&mut [T::Key], &mut [I]) {
+        let places = match &mut self.indices {
+            Some(indices) if self.puts_places => indices.consecutive(group, flat),
+            _ => None,
+        };
+        (&mut self.keys[at..], places.unwrap_or(&mut self.places[at..]))
+    }
+
     /// Writes all that there is.
     #[inline(always)]
     pub(super) fn store<S: Simd>(&mut self, simd: S, plane: &Plane<'_, '_, T>) {
@@ -70,27 +102,46 @@ impl<'s, 't, T: Float, I: Index> Results<'s, 't, T, I> {
             let range = row * len * plane.width..(row + 1) * len * plane.width;
             let flat = self.flat + row * pitch;
             let (keys, places) = (&self.keys[range.clone()], &self.places[range]);
-            let n = ROW / plane.width * plane.width;
-            for (i, (keys, places)) in keys.chunks(n).zip(places.chunks(n)).enumerate() {
-                let flat = flat + i * (n / plane.width);
-                let values = &mut self.staging[..keys.len()];
-                let are_unique = simd.vectorize(
-                    #[inline(always)]
-                    || {
-                        T::put_values(keys, values);
-                        all_unique(keys)
-                    },
-                );
-                if !are_unique {
-                    look_up(plane, keys, places, values);
+            let values = (&mut self.output, &mut *self.staging);
+            match &mut self.indices {
+                Some(indices) if self.puts_places => {
+                    let places =
+                        indices.consecutive(plane.group, flat..flat + len).expect("it was one piece before");
+                    store_values(simd, plane, (flat, keys, places), values);
                 }
-                self.output.write(plane.group, flat, values);
-            }
-            if let Some(indices) = &mut self.indices {
-                indices.write(plane.group, flat, places);
+                Some(indices) => {
+                    store_values(simd, plane, (flat, keys, places), values);
+                    indices.write(plane.group, flat, places);
+                }
+                None => store_values(simd, plane, (flat, keys, places), values),
             }
         }
         self.n_places = 0;
+    }
+}
+
+/// Writes the elements that have these keys, or lie at these places, to the outputs from `flat` on.
+#[inline(always)]
+fn store_values<S: Simd, T: Float, I: Index>(
+    simd: S,
+    plane: &Plane<'_, '_, T>,
+    (flat, keys, places): (usize, &[T::Key], &[I]),
+    (output, staging): (&mut OutTile<'_, T>, &mut [T]),
+) {
+    let n = ROW / plane.width * plane.width;
+    for (i, (keys, places)) in keys.chunks(n).zip(places.chunks(n)).enumerate() {
+        let values = &mut staging[..keys.len()];
+        let are_unique = simd.vectorize(
+            #[inline(always)]
+            || {
+                T::put_values(keys, values);
+                all_unique(keys)
+            },
+        );
+        if !are_unique {
+            look_up(plane, keys, places, values);
+        }
+        output.write(plane.group, flat + i * (n / plane.width), values);
     }
 }
 

@@ -27,14 +27,19 @@ fn traffic(checked: &Checked) -> (usize, usize) {
     (input, input.saturating_add(bytes(geometry.output_len(), dtype.size() + index)))
 }
 
-/// Whether what a gradient is made from is too much to be in the last-level cache when the call begins, beside what it writes.
-pub(super) fn is_read_from_memory(checked: &Checked) -> bool {
-    is_too_much(traffic(checked), last_level_cache().bytes)
+/// Whether what a call reads is too much to be in the last-level cache when it begins, beside what it writes.
+pub(super) fn is_read_from_memory(direction: Direction, checked: &Checked) -> bool {
+    let (input, all) = traffic(checked);
+    let written = match direction {
+        Direction::Gradient => input,
+        Direction::Forward => all - input,
+    };
+    is_too_much((written, all), last_level_cache().bytes)
 }
 
-/// [`is_read_from_memory`] by the bytes of the gradient, of all tensors and of the cache.
-fn is_too_much((input, all): (usize, usize), cache: usize) -> bool {
-    all - input > cache / 2
+/// [`is_read_from_memory`] by the bytes that are written, of all tensors and of the cache.
+fn is_too_much((written, all): (usize, usize), cache: usize) -> bool {
+    all - written > cache / 2
 }
 
 /// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, or is

@@ -9,7 +9,9 @@ use crate::dtype::DType;
 use crate::exec::stream::{Written, streaming_by_rows_pays, streaming_pays, works_by_halves};
 use crate::exec::{last_level_cache, max_workers};
 use crate::geometry::{AxisWindows, Geometry};
-use crate::kernels::{Comparing, ExpandShape, GatherShape, ROW, Summing, SweepShape, WIDEST, most_channels};
+use crate::kernels::{
+    ChannelsShape, Comparing, ExpandShape, GatherShape, ROW, Summing, SweepShape, WIDEST, most_channels,
+};
 use crate::simd::Isa;
 use crate::spec::{Direction, Spec};
 
@@ -82,6 +84,8 @@ pub(super) struct Limits {
     pub(super) streams_rows: bool,
     /// Whether what is read is too much to be in the cache.
     pub(super) from_memory: bool,
+    /// How maxima are found by places of many channels, if they can be.
+    pub(super) by_channels: Option<ChannelsShape>,
 }
 
 impl Limits {
@@ -173,13 +177,19 @@ impl Limits {
         // A place of a group cannot be shared out among workers.
         let has_places =
             geometry.n.saturating_mul(geometry.output_len()) >= n_workers.saturating_mul(TILES_PER_WORKER);
+        let is_whole = checked.lifted.grouped(geometry.c).are_groups_contiguous();
+        let finds_maxima = Kernel::family(spec).contains(&Kernel::MaxChannels);
+        let by_channels = (finds_maxima && is_whole && checked.lifted.is_channels_last())
+            .then(|| ChannelsShape::new(geometry, geometry.c, checked.dtype.size()))
+            .flatten();
         let takes_one_row = match Kernel::family(spec)[0] {
             // Sums are formed in as many rows as are needed.
             Kernel::ExpandRows | Kernel::SpreadPlanes | Kernel::SpreadRows => true,
             Kernel::MeanRows => has_places,
-            Kernel::MaxRows => {
-                let is_whole = checked.lifted.grouped(geometry.c).are_groups_contiguous();
-                has_places && is_whole && geometry.c <= ROW.min(most_channels(geometry, is_wide))
+            Kernel::MaxChannels => {
+                let fits = by_channels.is_some_and(|shape| shape.pays)
+                    || geometry.c <= ROW.min(most_channels(geometry, is_wide));
+                has_places && is_whole && fits
             }
             _ => false,
         };
@@ -198,7 +208,7 @@ impl Limits {
         };
         let width = width.min(channels);
         let n_workers = if cfg!(feature = "rayon") { n_workers } else { 1 };
-        let from_memory = is_read_from_memory(checked);
+        let from_memory = is_read_from_memory(spec.direction, checked);
         let second_terms = summing == Summing::Few
             && is_sparse(SPARSE_TO_SWEEP)
             && SweepShape::takes_second_terms(geometry, width);
@@ -262,6 +272,7 @@ impl Limits {
             streaming,
             streams_rows,
             from_memory,
+            by_channels: by_channels.filter(|_| width == geometry.c),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::exec::stream::LINE;
 use crate::exec::{Crew, TileKernel, run_tiles};
 use crate::kernels::{
-    Buckets, Expand, Gather, Mean, Outputs, Planes, Spread, SpreadPlanes, Summing, Sweep, WindowsMax,
+    Buckets, ChannelsMax, Expand, Gather, Mean, Outputs, Planes, Spread, SpreadPlanes, Summing, Sweep, WindowsMax,
 };
 use crate::spec::Operands;
 use crate::tensor::raw::{Cut, Source, Target};
@@ -42,16 +42,9 @@ impl TypedTask for Run<'_, '_> {
                     &mut crew,
                 );
             }
-            Operands::Pool { input, output } => {
-                plan.fill::<T, I>(
-                    &WindowsMax::new(plan.source(&input, choice.way.width), geometry),
-                    (output, None),
-                    &mut crew,
-                );
-            }
+            Operands::Pool { input, output } => plan.find_maxima::<T, I>(&input, (output, None), &mut crew),
             Operands::PoolWithIndices { input, output, indices } => {
-                let kernel = WindowsMax::new(plan.source(&input, choice.way.width), geometry);
-                plan.fill::<T, I>(&kernel, (output, Some(indices)), &mut crew);
+                plan.find_maxima::<T, I>(&input, (output, Some(indices)), &mut crew);
             }
             Operands::Spread { grad_output, grad_input } => {
                 let Way { partition, width, spread, .. } = choice.way;
@@ -133,6 +126,23 @@ impl Plan {
     ) -> Target<'a, T, U> {
         let cut = Cut { width: way.width, partition: way.partition, n_workers: self.choice.n_workers };
         Target::new(outputs, self.checked.n_spatial, cut, way.streaming)
+    }
+
+    /// The maxima of windows, and where they lie if that is wanted.
+    fn find_maxima<T: Float, I: Index>(
+        &self,
+        input: &TensorView<'_>,
+        outputs: (TensorViewMut<'_>, Option<TensorViewMut<'_>>),
+        crew: &mut Crew<'_>,
+    ) {
+        let (Way { kernel, width, from_memory, .. }, geometry) = (self.choice.way, self.checked.geometry);
+        let source = self.source(input, width);
+        match kernel {
+            Kernel::MaxChannels => {
+                self.fill::<T, I>(&ChannelsMax::new(source, geometry, from_memory), outputs, crew)
+            }
+            _ => self.fill::<T, I>(&WindowsMax::new(source, geometry), outputs, crew),
+        }
     }
 
     /// The gradient of a max pooling; whether every index was found where this way looks for it.

@@ -7,8 +7,8 @@ use crate::dtype::{DType, Float, Index, Summed};
 use crate::error::Error;
 use crate::geometry::Geometry;
 use crate::kernels::{
-    Buckets, Expand, ExpandShape, Gather, GatherShape, Mean, PlanesShape, Room, Spread, SpreadShape, Summing,
-    Sweep, SweepLimits, SweepShape, WindowsMax, cut_for_spread,
+    Buckets, ChannelsMax, Expand, ExpandShape, Gather, GatherShape, Mean, PlanesShape, Room, Spread, SpreadShape,
+    Summing, Sweep, SweepLimits, SweepShape, WindowsMax, cut_for_spread,
 };
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
@@ -31,6 +31,8 @@ pub(super) enum Kernel {
     SpreadPlanes,
     /// Spread rows over their windows.
     SpreadRows,
+    /// The maxima of windows, by places of many channels.
+    MaxChannels,
     /// The maxima of windows, by rows.
     MaxRows,
     /// The means of windows, by rows.
@@ -48,7 +50,7 @@ impl Kernel {
                 Kernel::ScatterSweep,
                 Kernel::ScatterBuckets,
             ],
-            (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Forward) => &[Kernel::MaxRows],
+            (Pool::Max(_) | Pool::AdaptiveMax(_), Direction::Forward) => &[Kernel::MaxChannels, Kernel::MaxRows],
             (Pool::AdaptiveAvg(_), Direction::Gradient) => &[Kernel::SpreadPlanes, Kernel::SpreadRows],
             (Pool::AdaptiveAvg(_), Direction::Forward) => &[Kernel::MeanRows],
         }
@@ -64,6 +66,7 @@ impl Kernel {
             Kernel::GatherRows => "gather:rows",
             Kernel::SpreadPlanes => "spread:planes",
             Kernel::SpreadRows => "spread:rows",
+            Kernel::MaxChannels => "max:channels",
             Kernel::MaxRows => "max:rows",
             Kernel::MeanRows => "mean:rows",
         }
@@ -83,6 +86,7 @@ impl Kernel {
                 limits.expand.is_some_and(|shape| shape.pays(limits.summing == Summing::Once, limits.streaming))
             }
             Kernel::GatherRows => limits.gather.is_some(),
+            Kernel::MaxChannels => limits.by_channels.is_some(),
             Kernel::ScatterSweep => SweepShape::accepts(geometry),
             Kernel::SpreadPlanes => {
                 SpreadShape::new(geometry, limits.width).is_some() && limits.occupies_workers(geometry, ROUNDS)
@@ -152,7 +156,9 @@ impl Way {
             Kernel::ExpandRows => limits.expand.map(|shape| shape.partition(n_groups, wanted)).expect("accepted"),
             Kernel::GatherRows => limits.gather.map(|shape| shape.partition(n_groups, wanted)).expect("accepted"),
             Kernel::ScatterSweep => sweep.partition(),
-            Kernel::MaxRows | Kernel::MeanRows => Partition::new(n_groups, geometry.output(), wanted),
+            Kernel::MaxChannels | Kernel::MaxRows | Kernel::MeanRows => {
+                Partition::new(n_groups, geometry.output(), wanted)
+            }
             Kernel::SpreadRows => cut_for_spread(geometry, n_groups, width, wanted),
             _ => Partition::new(n_groups, geometry.input(), wanted),
         };
@@ -215,6 +221,7 @@ impl Way {
                 Some(shape) => shape.bytes::<T>(geometry),
                 None => Spread::<T>::bytes(geometry, (&self.partition, self.width)),
             },
+            Kernel::MaxChannels => ChannelsMax::<T>::bytes::<I>(),
             Kernel::MaxRows => WindowsMax::<T>::bytes::<I>(),
             Kernel::MeanRows => Mean::<T>::bytes(),
         };
@@ -264,7 +271,12 @@ pub(super) fn kernels(spec: &Spec, checked: &Checked, options: &PlanOptions) -> 
 fn accepting(spec: &Spec, checked: &Checked, limits: &Limits) -> Vec<Kernel> {
     let accepting = Kernel::family(spec).iter().copied();
     let mut kernels: Vec<_> = accepting.filter(|kernel| kernel.accepts(&checked.geometry, limits)).collect();
-    kernels.sort_by_key(|kernel| *kernel == Kernel::GatherRows && !limits.gathering_pays);
+    // What can be done, but takes longer than what the others do, comes last.
+    kernels.sort_by_key(|kernel| match kernel {
+        Kernel::GatherRows => !limits.gathering_pays,
+        Kernel::MaxChannels => !limits.by_channels.is_some_and(|shape| shape.pays),
+        _ => false,
+    });
     kernels
 }
 
