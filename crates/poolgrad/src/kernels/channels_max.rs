@@ -24,8 +24,8 @@ use crate::tensor::raw::{Source, Tile};
 /// The comparisons for each input up to which this takes less than to go down columns: with windows of one depth, and of several.
 /// Columns of several depths are shared by windows along D, too.
 ///
-/// On a Zen 4, one thread, in the cache, nine take 0.72 to 0.93 of the time, 16 as much to 1.3 times as much; with several depths
-/// 3.4 0.6 to 1.05, and seven as much.
+/// On a Zen 4, one thread, in the cache, nine take 0.72 to 0.93 of the time, and 16 0.98 to 1.3; with several depths 3.4 take 0.6
+/// to 1.05, and seven 0.97 to 1.25.
 const MOST_COMPARISONS: [usize; 2] = [9, 4];
 
 /// The bytes of a place's channels from which on it pays, where windows are evenly spaced along W, and where they are not.
