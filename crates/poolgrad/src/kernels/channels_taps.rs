@@ -74,20 +74,25 @@ pub(super) struct Ahead<'a> {
     at_once: usize,
 }
 
+/// The depths, and the rows of each, that the next row of outputs sees behind windows along D and H.
+fn rows_behind(geometry: &Geometry, d: &Window, h: &Window) -> [Range<usize>; 2] {
+    let [axis_d, axis_h, _] = &geometry.axes;
+    let behind = |axis: &AxisWindows, last: usize| {
+        let stride = axis.taps().map_or_else(|| axis.input().div_ceil(axis.output()), |taps| taps.stride as usize);
+        last + 1..axis.input().min(stride.saturating_add(last + 1))
+    };
+    match h.last() + 1 < axis_h.input() {
+        true => [d.first..d.last() + 1, behind(axis_h, h.last())],
+        false => [behind(axis_d, d.last()), 0..h.count],
+    }
+}
+
 impl<'a> Ahead<'a> {
     /// Makes this what is to be asked for while `row` is found.
     #[inline(never)]
     pub(super) fn turn_to<T: Float>(&mut self, plane: &Plane<'_, 'a, T>, geometry: &Geometry, row: &OutputRow) {
         let ([_, n_h, _], [d, h]) = (geometry.input(), [row.d, row.h]);
-        let behind = |axis: &AxisWindows, last: usize| -> Range<usize> {
-            let stride =
-                axis.taps().map_or_else(|| axis.input().div_ceil(axis.output()), |taps| taps.stride as usize);
-            last + 1..axis.input().min(stride.saturating_add(last + 1))
-        };
-        let (depths, rows) = match h.last() + 1 < n_h {
-            true => (d.first..d.last() + 1, behind(&geometry.axes[1], h.last())),
-            false => (behind(&geometry.axes[0], d.last()), 0..h.count),
-        };
+        let [depths, rows] = rows_behind(geometry, &d, &h);
         self.n_pieces = 0;
         for (piece, depth) in self.pieces.iter_mut().zip(depths.step_by(d.step)) {
             *piece = plane.bytes(depth * n_h + rows.start..depth * n_h + rows.end);
@@ -108,6 +113,40 @@ impl<'a> Ahead<'a> {
         *piece = rest;
         if rest.is_empty() {
             self.n_pieces -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::FixedTaps;
+
+    #[test]
+    fn rows_behind_are_those_that_the_next_row_of_outputs_sees() {
+        let fixed = |kernel_size, stride, padding, dilation, output| {
+            AxisWindows::fixed((17, output), FixedTaps { kernel_size, stride, padding, dilation })
+        };
+        let axes = [
+            fixed(3, 2, 1, 1, 9),
+            fixed(3, 1, 0, 1, 15),
+            fixed(2, 5, 0, 1, 4),
+            fixed(3, 2, 2, 2, 9),
+            AxisWindows::adaptive(17, 5),
+            AxisWindows::adaptive(17, 1),
+        ];
+        for (axis_d, axis_h) in axes.iter().flat_map(|d| axes.iter().map(move |h| (*d, *h))) {
+            let geometry = Geometry { n: 1, c: 1, axes: [axis_d, axis_h, axes[0]] };
+            for (od, oh) in (0..axis_d.output()).flat_map(|od| (0..axis_h.output()).map(move |oh| (od, oh))) {
+                let (d, h) = (axis_d.window(od), axis_h.window(oh));
+                let [depths, rows] = rows_behind(&geometry, &d, &h);
+                assert!(depths.end <= 17 && rows.end <= 17, "{geometry:?} {od} {oh}: {depths:?} {rows:?}");
+                if h.last() < 16 && oh + 1 < axis_h.output() {
+                    assert_eq!(depths, d.first..d.last() + 1);
+                    let next = axis_h.window(oh + 1).last();
+                    assert!(next < rows.end || next <= h.last(), "{geometry:?} {od} {oh}: {rows:?}");
+                }
+            }
         }
     }
 }
