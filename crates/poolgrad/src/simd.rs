@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use fearless_simd::{Level, Simd};
 
 pub(crate) use bf16::RoundsBf16;
-pub(crate) use rows::{narrow_bf16, narrow_bf16_line, narrow_f16, narrow_f16_line, widen_f16};
+pub(crate) use rows::{narrow_bf16, narrow_bf16_line, narrow_f16, narrow_f16_line, widen_f16, widen_f16_line};
 
 mod bf16;
 mod rows;

@@ -20,6 +20,8 @@ mod gather_shape;
 mod gather_stock;
 mod locate;
 mod mean;
+mod mean_columns;
+mod mean_single;
 mod outputs;
 mod planes;
 mod repeats;

@@ -145,15 +145,6 @@ impl OutputRow {
         self.d.count as u64 * self.h.count as u64
     }
 
-    /// The flat offset at which row number `row` of the window begins in the input.
-    #[inline(always)]
-    pub(super) fn input_row(&self, geometry: &Geometry, row: u64) -> usize {
-        let [_, n_h, n_w] = geometry.input();
-        let per_depth = self.h.count as u64;
-        let (d, h) = ((row / per_depth) as usize, (row % per_depth) as usize);
-        ((self.d.first + d * self.d.step) * n_h + self.h.first + h * self.h.step) * n_w
-    }
-
     /// Calls `visit(outputs, span)` for sets of outputs and the input columns that their windows see, at most
     /// `longest` of them. A window that is wider than that comes alone, once for each part of its columns.
     #[inline(always)]

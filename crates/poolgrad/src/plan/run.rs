@@ -37,7 +37,7 @@ impl TypedTask for Run<'_, '_> {
         match operands {
             Operands::Pool { input, output } if choice.way.kernel == Kernel::MeanRows => {
                 plan.fill::<T, T>(
-                    &Mean::new(plan.source(&input, choice.way.width), geometry),
+                    &Mean::new(plan.source(&input, choice.way.width), geometry, choice.way.from_memory),
                     (output, None),
                     &mut crew,
                 );

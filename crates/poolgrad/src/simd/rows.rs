@@ -76,6 +76,22 @@ pub(crate) fn narrow_bf16(wide: &[f32], row: &mut [bf16]) -> bool {
     false
 }
 
+/// Widens a line of `f16`.
+#[inline(always)]
+pub(crate) fn widen_f16_line<S: Simd>(simd: S, row: &[f16; 32]) -> Option<[f32; 32]> {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    {
+        if let Some(avx512) = simd.level().as_avx512() {
+            return Some(x86::widen_f16_line_by_16(avx512, row));
+        }
+        if let Some(avx2) = simd.level().as_avx2() {
+            return Some(x86::widen_f16_line_by_8(avx2, row));
+        }
+    }
+    let _ = (simd, row);
+    None
+}
+
 /// Rounds a line to `f16`.
 #[inline(always)]
 pub(crate) fn narrow_f16_line<S: Simd>(simd: S, wide: &[f32; 32]) -> Option<[f16; 32]> {
@@ -179,6 +195,22 @@ mod x86 {
                 let row: __m128i = arch::_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide);
                 transmute!(row)
             });
+        }
+    );
+
+    fearless_simd::kernel!(
+        pub(super) fn widen_f16_line_by_8(_avx2: Avx2, row: &[f16; 32]) -> [f32; 32] {
+            let [a, b, c, d]: [__m128i; 4] = transmute!(*row);
+            let wide = |row: __m128i| arch::_mm256_cvtph_ps(row);
+            transmute!([wide(a), wide(b), wide(c), wide(d)])
+        }
+    );
+
+    fearless_simd::kernel!(
+        pub(super) fn widen_f16_line_by_16(_avx512: Avx512, row: &[f16; 32]) -> [f32; 32] {
+            let [first, second]: [__m256i; 2] = transmute!(*row);
+            let wide = |row: __m256i| arch::_mm512_cvtph_ps(row);
+            transmute!([wide(first), wide(second)])
         }
     );
 
