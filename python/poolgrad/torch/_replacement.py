@@ -29,11 +29,12 @@ Forward = Literal["auto", "always", "never"]
 class _Replacement:
     """A kernel of this library for an operator of PyTorch, for each choice of `forward` that replaces the operator."""
 
-    def __init__(self, name: str, n_axes: int, make: Callable[..., Kernel], auto: Worth | None) -> None:
+    def __init__(self, name: str, n_axes: int, make: Callable[..., Kernel], auto: Worth) -> None:
         self.operator = Operator(name, n_axes)
-        self.kernels = {"always": make(self.operator, worth=worth.always)}
-        if auto is not None:
-            self.kernels["auto"] = make(self.operator, worth=auto)
+        self.kernels = {
+            "always": make(self.operator, worth=worth.always),
+            "auto": make(self.operator, worth=auto),
+        }
 
 
 class _Gradient(_Replacement):
@@ -50,20 +51,22 @@ def _replacements() -> Iterator[_Replacement]:
         by_strides = by_strides_2d if is_2d else by_strides_3d
         adaptive_format = by_strides_2d if is_2d else always_contiguous
 
-        auto: Worth | None
+        auto: Worth
         name, auto = f"max_pool{n_axes}d_with_indices", worth.max_pool2d if is_2d else worth.max_pool3d
         yield _Replacement(name, n_axes, partial(max.max_pool, by_strides), auto)
         yield _Replacement(f"{name}.out", n_axes, partial(max.max_pool_out, by_strides), auto)
         yield _Gradient(f"{name}_backward", n_axes, partial(max.max_pool_backward, by_strides))
         yield _Gradient(f"{name}_backward.grad_input", n_axes, max.max_pool_backward_out)
 
-        name, auto, family = f"adaptive_max_pool{n_axes}d", None if is_2d else worth.adaptive_max_pool3d, adaptive_max
+        name, family = f"adaptive_max_pool{n_axes}d", adaptive_max
+        auto = worth.adaptive_pool2d if is_2d else worth.adaptive_max_pool3d
         yield _Replacement(name, n_axes, partial(family.adaptive_max_pool, adaptive_format), auto)
         yield _Replacement(f"{name}.out", n_axes, partial(family.adaptive_max_pool_out, adaptive_format), auto)
         yield _Gradient(f"{name}_backward", n_axes, partial(family.adaptive_max_pool_backward, adaptive_format))
         yield _Gradient(f"{name}_backward.grad_input", n_axes, family.adaptive_max_pool_backward_out)
 
-        name, auto = f"adaptive_avg_pool{n_axes}d", None if is_2d else worth.adaptive_avg_pool3d
+        name = f"adaptive_avg_pool{n_axes}d"
+        auto = worth.adaptive_pool2d if is_2d else worth.adaptive_avg_pool3d
         yield _Replacement(f"_{name}", n_axes, partial(adaptive_avg.adaptive_avg_pool, adaptive_format), auto)
         yield _Replacement(f"{name}.out", n_axes, partial(adaptive_avg.adaptive_avg_pool_out, adaptive_format), auto)
         backward = partial(adaptive_avg.adaptive_avg_pool_backward, adaptive_format)

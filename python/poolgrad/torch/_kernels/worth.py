@@ -1,7 +1,7 @@
 """Which forward poolings this library computes when it may choose: those in which it was measured to be faster.
 
 The measurements are in docs/python-torch.md. A call that is left to PyTorch still costs the way through a kernel
-written in Python, so operators that PyTorch mostly computes faster, 2-D adaptive ones, are not replaced at all.
+written in Python.
 """
 
 from __future__ import annotations
@@ -24,13 +24,18 @@ def always(_self: Tensor, _format: torch.memory_format, _sizes: Sequence[int]) -
 
 
 def max_pool2d(self: Tensor, format: torch.memory_format, _sizes: Sequence[int]) -> bool:
-    """All but channels-last ones, in which PyTorch compares the channels of a pixel at once."""
-    return format is CONTIGUOUS and self.numel() >= _LEAST_ELEMENTS
+    """All but channels-last ones in 32 and 64 bits, in which PyTorch compares the channels of a pixel at once, too."""
+    return self.numel() >= _LEAST_ELEMENTS and (format is CONTIGUOUS or self.element_size() == 2)
 
 
 def max_pool3d(self: Tensor, format: torch.memory_format, kernel_size: Sequence[int]) -> bool:
     """All but channels-last ones with windows of up to 2·2·2 elements."""
     return self.numel() >= _LEAST_ELEMENTS and (format is CONTIGUOUS or math.prod(kernel_size) > 8)
+
+
+def adaptive_pool2d(self: Tensor, format: torch.memory_format, _output_size: Sequence[int]) -> bool:
+    """All but channels-last ones."""
+    return format is CONTIGUOUS and self.numel() >= _LEAST_ELEMENTS
 
 
 def adaptive_max_pool3d(self: Tensor, _format: torch.memory_format, output_size: Sequence[int]) -> bool:
