@@ -59,14 +59,14 @@ def _replacements() -> Iterator[_Replacement]:
         yield _Gradient(f"{name}_backward.grad_input", n_axes, max.max_pool_backward_out)
 
         name, family = f"adaptive_max_pool{n_axes}d", adaptive_max
-        auto = worth.adaptive_pool2d if is_2d else worth.adaptive_max_pool3d
+        auto = worth.adaptive_max_pool2d if is_2d else worth.adaptive_max_pool3d
         yield _Replacement(name, n_axes, partial(family.adaptive_max_pool, adaptive_format), auto)
         yield _Replacement(f"{name}.out", n_axes, partial(family.adaptive_max_pool_out, adaptive_format), auto)
         yield _Gradient(f"{name}_backward", n_axes, partial(family.adaptive_max_pool_backward, adaptive_format))
         yield _Gradient(f"{name}_backward.grad_input", n_axes, family.adaptive_max_pool_backward_out)
 
         name = f"adaptive_avg_pool{n_axes}d"
-        auto = worth.adaptive_pool2d if is_2d else worth.adaptive_avg_pool3d
+        auto = worth.adaptive_avg_pool2d if is_2d else worth.adaptive_avg_pool3d
         yield _Replacement(f"_{name}", n_axes, partial(adaptive_avg.adaptive_avg_pool, adaptive_format), auto)
         yield _Replacement(f"{name}.out", n_axes, partial(adaptive_avg.adaptive_avg_pool_out, adaptive_format), auto)
         backward = partial(adaptive_avg.adaptive_avg_pool_backward, adaptive_format)

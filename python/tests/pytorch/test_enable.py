@@ -75,6 +75,7 @@ def test_forward_is_a_choice():
 def test_what_auto_leaves_to_pytorch():
     image, volume = torch.randn(1, 4, 96, 96), torch.randn(1, 4, 16, 24, 24)
     last, volume_last = image.to(memory_format=torch.channels_last), volume.to(memory_format=torch.channels_last_3d)
+    many_last = torch.randn(16, 4, 96, 96).to(memory_format=torch.channels_last)
     calls = [
         (lambda: functional.max_pool2d(image, 2), "max_pool2d_with_indices", (1, 0)),
         (lambda: functional.max_pool2d(image[..., :9, :9], 2), "max_pool2d_with_indices", (0, 1)),
@@ -88,12 +89,14 @@ def test_what_auto_leaves_to_pytorch():
         (lambda: functional.max_pool3d(volume[:, :, :4, :4], 2), "max_pool3d_with_indices", (0, 1)),
         (lambda: functional.adaptive_max_pool2d(image, 3), "adaptive_max_pool2d", (1, 0)),
         (lambda: functional.adaptive_max_pool2d(image[..., :9, :9], 3), "adaptive_max_pool2d", (0, 1)),
-        (lambda: functional.adaptive_max_pool2d(last, 3), "adaptive_max_pool2d", (0, 1)),
+        (lambda: functional.adaptive_max_pool2d(last, 3), "adaptive_max_pool2d", (1, 0)),
+        (lambda: functional.adaptive_max_pool2d(last, 1), "adaptive_max_pool2d", (0, 1)),
         (lambda: functional.adaptive_max_pool3d(volume, 3), "adaptive_max_pool3d", (1, 0)),
         (lambda: functional.adaptive_max_pool3d(volume, 1), "adaptive_max_pool3d", (0, 1)),
         (lambda: functional.adaptive_max_pool3d(volume_last, 1), "adaptive_max_pool3d", (1, 0)),
         (lambda: functional.adaptive_avg_pool2d(image, 3), "_adaptive_avg_pool2d", (1, 0)),
         (lambda: functional.adaptive_avg_pool2d(last, 3), "_adaptive_avg_pool2d", (0, 1)),
+        (lambda: functional.adaptive_avg_pool2d(many_last, 3), "_adaptive_avg_pool2d", (1, 0)),
         (lambda: functional.adaptive_avg_pool3d(volume, 3), "_adaptive_avg_pool3d", (1, 0)),
     ]
     with poolgrad.torch.enabled("auto"):

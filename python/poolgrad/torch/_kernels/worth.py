@@ -17,6 +17,9 @@ from .._layout import CONTIGUOUS
 #: In fewer elements than this, the cost of a call decides, and PyTorch's is smaller.
 _LEAST_ELEMENTS = 32 << 10
 
+#: The same of averages in two axes, of which PyTorch adds up the channels of a pixel at once.
+_LEAST_CHANNELS_LAST = 512 << 10
+
 
 def always(_self: Tensor, _format: torch.memory_format, _sizes: Sequence[int]) -> bool:
     """All."""
@@ -33,9 +36,14 @@ def max_pool3d(self: Tensor, format: torch.memory_format, kernel_size: Sequence[
     return self.numel() >= _LEAST_ELEMENTS and (format is CONTIGUOUS or math.prod(kernel_size) > 8)
 
 
-def adaptive_pool2d(self: Tensor, format: torch.memory_format, _output_size: Sequence[int]) -> bool:
-    """All but channels-last ones."""
-    return format is CONTIGUOUS and self.numel() >= _LEAST_ELEMENTS
+def adaptive_max_pool2d(self: Tensor, format: torch.memory_format, output_size: Sequence[int]) -> bool:
+    """All but channels-last ones to a single column."""
+    return self.numel() >= _LEAST_ELEMENTS and (format is CONTIGUOUS or output_size[-1] > 1)
+
+
+def adaptive_avg_pool2d(self: Tensor, format: torch.memory_format, _output_size: Sequence[int]) -> bool:
+    """All, channels-last ones from more elements on."""
+    return self.numel() >= (_LEAST_ELEMENTS if format is CONTIGUOUS else _LEAST_CHANNELS_LAST)
 
 
 def adaptive_max_pool3d(self: Tensor, _format: torch.memory_format, output_size: Sequence[int]) -> bool:
