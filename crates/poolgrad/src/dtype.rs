@@ -155,12 +155,10 @@ pub(crate) trait Summed: Element {
     fn widen(row: &[Self], wide: &mut [Self::Acc]);
     /// Rounds each of `wide` to nearest even into `row`. Both have the same length.
     fn narrow(wide: &[Self::Acc], row: &mut [Self]);
-    /// Widens as many as fill a line of 16-bit elements, in registers where the level has instructions for it.
+    /// [`Summed::widen`] of as many as fill a cache line, in registers: where that is no loop, and the level has instructions for it.
     #[inline(always)]
-    fn widen_line<S: Simd>(_: S, row: &[Self; 32]) -> [Self::Acc; 32] {
-        let mut wide = [Self::Acc::ZERO; 32];
-        Self::widen(row, &mut wide);
-        wide
+    fn widen_line<S: Simd>(_: S, _: &[Self; 32]) -> Option<[Self::Acc; 32]> {
+        None
     }
     /// [`Summed::narrow`] of as many as fill a cache line, in registers: for 16-bit elements, where the level has instructions for it.
     #[inline(always)]
@@ -305,12 +303,8 @@ impl Summed for f16 {
         }
     }
     #[inline(always)]
-    fn widen_line<S: Simd>(simd: S, row: &[Self; 32]) -> [f32; 32] {
-        simd::widen_f16_line(simd, row).unwrap_or_else(|| {
-            let mut wide = [0.0; 32];
-            Self::widen(row, &mut wide);
-            wide
-        })
+    fn widen_line<S: Simd>(simd: S, row: &[Self; 32]) -> Option<[f32; 32]> {
+        simd::widen_f16_line(simd, row)
     }
     #[inline(always)]
     fn narrow_line<S: Simd>(simd: S, _: Option<RoundsBf16>, wide: &[f32; 32]) -> Option<[Self; 32]> {

@@ -34,7 +34,7 @@ impl<T: Float> Rows<'_, T> {
     #[inline(always)]
     pub(super) fn sum_up<S: Simd>(self, simd: S, sums: &mut [T::Acc], adds: bool) {
         // Short rows are near each other.
-        let at_once = AT_ONCE.max(ROW / self.pitch.max(1));
+        let at_once = AT_ONCE.max(ROW / self.pitch);
         for start in (0..self.n).step_by(at_once) {
             let some = Self {
                 elements: &self.elements[start * self.pitch..],
@@ -71,7 +71,14 @@ impl<T: Float> Rows<'_, T> {
         }
         for i in 0..self.n {
             let row = self.elements[i * self.pitch + at..].first_chunk().expect("as many columns as sums");
-            let terms = T::widen_line(simd, row);
+            let terms = T::widen_line(simd, row).unwrap_or_else(
+                #[inline(always)]
+                || {
+                    let mut terms = [T::Acc::ZERO; LINE];
+                    T::widen(row, &mut terms);
+                    terms
+                },
+            );
             for (sum, term) in line.iter_mut().zip(terms) {
                 *sum += term;
             }
