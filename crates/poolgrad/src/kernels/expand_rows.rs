@@ -97,9 +97,12 @@ impl CellRows {
         let mut n_found = 0;
         for h in (0..n_rows).step_by(R) {
             let first = self.first + h as u32 * self.step;
-            let places = std::array::from_fn(|r| {
-                std::array::from_fn(|c| splat::<S, W>(simd, first + r as u32 * self.step + c as u32))
-            });
+            let mut places = [[splat::<S, W>(simd, first); C]; R];
+            for (places, row) in places.iter_mut().zip(0..) {
+                for (place, column) in places.iter_mut().zip(0..) {
+                    *place = splat::<S, W>(simd, first + row * self.step + column);
+                }
+            }
             let mut n_units = 0;
             let outputs = codes.chunks_exact(self.outputs).zip(terms.chunks_exact(self.outputs));
             for ((codes, terms), cells) in outputs.zip(cells.chunks_exact_mut(n_rows * pitch)) {
@@ -117,7 +120,7 @@ impl CellRows {
                         at += C * unit;
                         if n_columns > C {
                             let next = splat::<S, W>(simd, C as u32);
-                            places = places.map(|places| places.map(|place| place + next));
+                            places.iter_mut().flatten().for_each(|place| *place = *place + next);
                         }
                     }
                 }
@@ -132,6 +135,8 @@ impl CellRows {
 }
 
 /// Fills the cells of neighbouring outputs, at least as many as a vector has lanes, in `R` rows.
+///
+/// By loops: an array's `map` is compiled for no level, and where it is not inlined each comparison in it is a call.
 #[inline(always)]
 fn fill_unit<S: Simd, W: Word, const R: usize, const C: usize, const APART: bool>(
     simd: S,
@@ -148,12 +153,14 @@ fn fill_unit<S: Simd, W: Word, const R: usize, const C: usize, const APART: bool
         let start = at.min(unit - lanes);
         let codes = W::Vector::<S>::from_slice(simd, &codes[start..start + lanes]);
         let terms = W::Vector::<S>::from_slice(simd, &terms[start..start + lanes]);
-        let here = places.map(|places| places.map(|place| codes.simd_eq(place)));
-        let found = here.into_iter().flatten().reduce(|found, here| found | here);
-        let found = found.map_or(0, |found| found.to_bitmask() >> (at - start));
-        n_found += found.count_ones() as usize;
-        for (here, row) in here.into_iter().zip(&mut rows) {
-            let picked = here.map(|here| here.select(terms, zero));
+        let mut found = <W::Vector<S> as SimdBase<S>>::Mask::splat(simd, false);
+        for (places, row) in places.iter().zip(&mut rows) {
+            let mut picked = [zero; C];
+            for (picked, &place) in picked.iter_mut().zip(places) {
+                let here = codes.simd_eq(place);
+                found = found | here;
+                *picked = here.select(terms, zero);
+            }
             let picked = if APART { picked } else { by_turns(picked) };
             for (c, picked) in picked.iter().enumerate() {
                 let to = if APART { start + c * unit } else { start * C + c * lanes };
@@ -164,6 +171,7 @@ fn fill_unit<S: Simd, W: Word, const R: usize, const C: usize, const APART: bool
                 picked.store_slice(cells);
             }
         }
+        n_found += (found.to_bitmask() >> (at - start)).count_ones() as usize;
     }
     n_found
 }

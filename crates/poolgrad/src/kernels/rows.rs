@@ -127,11 +127,14 @@ impl<'s, T: Summed> RowBuffers<'s, T> {
 /// `elements`, widened: where they lie if that is no change, or in `buffer`.
 #[inline(always)]
 pub(crate) fn widened<'b, T: Summed>(elements: &'b [T], buffer: &'b mut [T::Acc]) -> &'b [T::Acc] {
-    T::as_wide(elements).unwrap_or_else(|| {
-        let wide = &mut buffer[..elements.len()];
-        T::widen(elements, wide);
-        wide
-    })
+    match T::as_wide(elements) {
+        Some(wide) => wide,
+        None => {
+            let wide = &mut buffer[..elements.len()];
+            T::widen(elements, wide);
+            wide
+        }
+    }
 }
 
 /// Rounds `wide` once and writes it at the flat offsets of `group` that begin with `flat`.

@@ -342,18 +342,24 @@ impl<'t, T: Element> OutTile<'t, T> {
         assert!(len.is_multiple_of(self.width_of(group)), "every place has all channels");
         assert!(len >= per_line, "a line of elements");
         let Some(origin) = self.origin_of(group, &(flat..flat + len / self.width_of(group))) else { return false };
-        let lines = |part: Range<usize>, row: &mut [T]| {
-            put_lines(simd, lines_from(part.start), row);
-            true
-        };
-        let ends = |part: Range<usize>, row: &mut [T]| {
-            let first = part.start.min(len - per_line);
-            let line = lines_from(first).next(simd);
-            let row = row.as_mut_bytes();
-            row.copy_from_slice(&line[(part.start - first) * size_of::<T>()..][..row.len()]);
-        };
         // SAFETY: `origin_of` found that these are `len` consecutive elements of one run of one group, inside this tile.
-        unsafe { self.stream_consecutive((origin, len), lines, ends) }
+        unsafe {
+            self.stream_consecutive(
+                (origin, len),
+                #[inline(always)]
+                |part, row| {
+                    put_lines(simd, lines_from(part.start), row);
+                    true
+                },
+                #[inline(always)]
+                |part, row| {
+                    let first = part.start.min(len - per_line);
+                    let line = lines_from(first).next(simd);
+                    let row = row.as_mut_bytes();
+                    row.copy_from_slice(&line[(part.start - first) * size_of::<T>()..][..row.len()]);
+                },
+            )
+        }
     }
 
     /// Streams neighbours in memory, if they are to be streamed: `lines` writes those of them that fill whole lines and returns
