@@ -27,7 +27,9 @@ use crate::simd::{Isa, RoundsBf16};
 pub(crate) use ahead::{claim_behind, claim_lines, claim_next, claiming_pays, fetch_ahead, fetch_lines};
 pub(crate) use near::copy_near;
 pub(crate) use pending::{LINE_ELEMENTS, Pending};
-pub(crate) use processors::{Written, keeps_zeros, streaming_by_rows_pays, streaming_pays, works_by_halves};
+pub(crate) use processors::{
+    Written, keeps_zeros, permuted_lines_pay, streaming_by_rows_pays, streaming_pays, works_by_halves,
+};
 
 /// The bytes of a cache line: the unit in which non-temporal stores leave the core.
 pub(crate) const LINE: usize = 64;
@@ -280,6 +282,24 @@ mod imp {
         is_amd() && has_first && !std::arch::is_x86_feature_detected!("avx512vp2intersect")
     }
 
+    /// Whether this is one of AMD's first Zen processors, which work on vectors of 32 bytes by halves: family 17h below model 30h.
+    pub(super) fn is_first_zen() -> bool {
+        static IS_FIRST: OnceLock<bool> = OnceLock::new();
+        *IS_FIRST.get_or_init(|| {
+            // SAFETY: every x86-64 has the instruction and this leaf. (Newer compilers know that, and need no block.)
+            #[allow(unused_unsafe)]
+            let signature = unsafe { __cpuid(1) }.eax;
+            is_amd() && is_first_zen_by(signature)
+        })
+    }
+
+    /// The same of a processor of AMD's with this signature (the first register of leaf 1).
+    pub(super) fn is_first_zen_by(signature: u32) -> bool {
+        let part = |shift: u32, mask: u32| signature >> shift & mask;
+        let (family, model) = (part(8, 0xf) + part(20, 0xff), part(4, 0xf) | part(16, 0xf) << 4);
+        family == 0x17 && model < 0x30
+    }
+
     /// Whether this is one of AMD's processors.
     #[inline]
     pub(super) fn is_amd() -> bool {
@@ -343,6 +363,10 @@ mod imp {
     }
 
     pub(super) fn works_by_halves() -> bool {
+        false
+    }
+
+    pub(super) fn is_first_zen() -> bool {
         false
     }
 
