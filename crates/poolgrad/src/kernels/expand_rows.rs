@@ -120,7 +120,7 @@ impl CellRows {
                         at += C * unit;
                         if n_columns > C {
                             let next = splat::<S, W>(simd, C as u32);
-                            places.iter_mut().flatten().for_each(|place| *place = *place + next);
+                            places.iter_mut().flatten().for_each(|place| *place += next);
                         }
                     }
                 }
@@ -158,7 +158,7 @@ fn fill_unit<S: Simd, W: Word, const R: usize, const C: usize, const APART: bool
             let mut picked = [zero; C];
             for (picked, &place) in picked.iter_mut().zip(places) {
                 let here = codes.simd_eq(place);
-                found = found | here;
+                found |= here;
                 *picked = here.select(terms, zero);
             }
             let picked = if APART { picked } else { by_turns(picked) };

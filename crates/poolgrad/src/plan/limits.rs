@@ -6,7 +6,9 @@ use super::options::PlanOptions;
 use super::select::Kernel;
 use super::side_by_side::{SIDE_BY_SIDE, are_small};
 use crate::dtype::DType;
-use crate::exec::stream::{Written, streaming_by_rows_pays, streaming_pays, works_by_halves};
+use crate::exec::stream::{
+    Written, keeps_zeros_of_two_bytes, streaming_by_rows_pays, streaming_pays, works_by_halves,
+};
 use crate::exec::{last_level_cache, max_workers};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::kernels::{
@@ -39,7 +41,10 @@ pub(super) const TILES_PER_WORKER: usize = 4;
 /// Inputs to each output from which on rounding only the sums with terms is faster than rounding all.
 const SPARSE: usize = 32;
 
-/// The same in a sweep, which keeps second terms aside instead.
+/// The same of `bf16` by vectors of less than 64 bytes, where to round all takes longest.
+const SPARSE_NARROWLY: usize = 16;
+
+/// The same in a sweep, which keeps second terms aside instead: of single channels, and of groups by vectors of 64 bytes.
 const SPARSE_TO_SWEEP: usize = 48;
 
 /// Inputs to each output up to which it matters how often outputs are read.
@@ -160,9 +165,12 @@ impl Limits {
         let geometry = &checked.geometry;
         let disjoint = geometry.axes.iter().all(|axis| axis.are_disjoint());
         let is_sparse = |least: usize| geometry.output_len().saturating_mul(least) <= geometry.input_len();
+        let vector_bytes = options.isa.unwrap_or_else(Isa::best).vector_bytes();
+        let is_narrow = vector_bytes < 64;
+        let sparse = if is_narrow && checked.dtype == DType::BF16 { SPARSE_NARROWLY } else { SPARSE };
         let summing = match checked.dtype {
             DType::F16 | DType::BF16 if disjoint => Summing::Once,
-            DType::F16 | DType::BF16 if is_sparse(SPARSE) => Summing::Few,
+            DType::F16 | DType::BF16 if is_sparse(sparse) => Summing::Few,
             _ => Summing::All,
         };
         let is_small = work(spec, checked, summing) < PARALLEL_FROM;
@@ -210,13 +218,13 @@ impl Limits {
         let n_workers = if cfg!(feature = "rayon") { n_workers } else { 1 };
         let from_memory = is_read_from_memory(spec.direction, checked);
         let second_terms = summing == Summing::Few
-            && is_sparse(SPARSE_TO_SWEEP)
+            && (is_sparse(SPARSE_TO_SWEEP) || (width > 1 && is_narrow))
             && SweepShape::takes_second_terms(geometry, width);
         let own_type = summing == Summing::Once || second_terms || is_wide;
         let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
         let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();
         let comparing = Comparing {
-            lanes: options.isa.unwrap_or_else(Isa::best).vector_bytes() / accumulator,
+            lanes: vector_bytes / accumulator,
             copies_indices: (checked.index_dtype, accumulator) != (DType::I32, size_of::<i32>()),
             copies_gradients: !is_wide,
             from_memory,
@@ -232,9 +240,10 @@ impl Limits {
             SweepShape::reached(geometry, width).saturating_mul(accumulator) <= share.max(IN_PLACE_BYTES);
         // Those of other planes are copied from where they are held.
         let are_close = geometry.input_len().saturating_mul(width) <= tile_elements.saturating_mul(2);
+        let keeps_far = is_wide || (second_terms && keeps_zeros_of_two_bytes());
         let sums = Sums {
             of_maxima: checked.has_indices,
-            are_few: is_sparse(SPARSE) && (are_close || (is_wide && stays_close)),
+            are_few: is_sparse(SPARSE) && (are_close || (stays_close && keeps_far)),
             in_output: own_type && !expands_anyway && !gathers_past,
             are_complete: gathers_past || (!own_type && summing == Summing::All),
             width,
