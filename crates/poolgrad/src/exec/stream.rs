@@ -283,22 +283,15 @@ mod imp {
         is_amd() && has_first && !std::arch::is_x86_feature_detected!("avx512vp2intersect")
     }
 
-    /// Whether this is one of AMD's first Zen processors, which work on vectors of 32 bytes by halves: family 17h below model 30h.
-    pub(super) fn is_first_zen() -> bool {
-        static IS_FIRST: OnceLock<bool> = OnceLock::new();
-        *IS_FIRST.get_or_init(|| {
+    /// Of one of AMD's processors, what tells its family and model: the first register of leaf 1.
+    pub(super) fn amd_signature() -> Option<u32> {
+        static SIGNATURE: OnceLock<Option<u32>> = OnceLock::new();
+        *SIGNATURE.get_or_init(|| {
             // SAFETY: every x86-64 has the instruction and this leaf. (Newer compilers know that, and need no block.)
             #[allow(unused_unsafe)]
-            let signature = unsafe { __cpuid(1) }.eax;
-            is_amd() && is_first_zen_by(signature)
+            let leaf = unsafe { __cpuid(1) };
+            is_amd().then_some(leaf.eax)
         })
-    }
-
-    /// The same of a processor of AMD's with this signature (the first register of leaf 1).
-    pub(super) fn is_first_zen_by(signature: u32) -> bool {
-        let part = |shift: u32, mask: u32| signature >> shift & mask;
-        let (family, model) = (part(8, 0xf) + part(20, 0xff), part(4, 0xf) | part(16, 0xf) << 4);
-        family == 0x17 && model < 0x30
     }
 
     /// Whether this is one of AMD's processors.
@@ -367,8 +360,8 @@ mod imp {
         false
     }
 
-    pub(super) fn is_first_zen() -> bool {
-        false
+    pub(super) fn amd_signature() -> Option<u32> {
+        None
     }
 
     pub(super) fn is_amd() -> bool {

@@ -35,13 +35,13 @@ pub(crate) fn works_by_halves() -> bool {
 /// that size gained from the opposite. (It was not tried with these there; on Intel's processors all of a share is kept anyway.) On a
 /// first Zen with 8 MiB one of 6.6 MB takes 0.64 of the time.
 pub(crate) fn keeps_zeros() -> bool {
-    !imp::is_older_amd() || imp::is_first_zen()
+    !imp::is_older_amd() || is_first_zen()
 }
 
 /// Whether that goes for swept planes of two bytes for an element, too: on a first Zen one of 5.5 MB takes 0.47 of the time. It was
 /// not tried on others.
 pub(crate) fn keeps_zeros_of_two_bytes() -> bool {
-    imp::is_first_zen()
+    is_first_zen()
 }
 
 /// Whether rows of averages should be made line by line on their way past the cache, by permutations of the bytes of vectors, rather
@@ -51,7 +51,19 @@ pub(crate) fn keeps_zeros_of_two_bytes() -> bool {
 /// take 0.49 to 1.03 of the time if rows are put together, 0.76 by geometric mean. (Permutations of 16 bytes take longer, 1.1 and 1.2
 /// of the time by lines and together.)
 pub(crate) fn permuted_lines_pay() -> bool {
-    !imp::is_first_zen()
+    !is_first_zen()
+}
+
+/// Whether this is one of AMD's first Zen processors, which work on vectors of 32 bytes by halves.
+fn is_first_zen() -> bool {
+    imp::amd_signature().is_some_and(is_first_zen_by)
+}
+
+/// The same of a processor of AMD's with this signature: family 17h, below model 30h.
+fn is_first_zen_by(signature: u32) -> bool {
+    let part = |shift: u32, mask: u32| signature >> shift & mask;
+    let (family, model) = (part(8, 0xf) + part(20, 0xff), part(4, 0xf) | part(16, 0xf) << 4);
+    family == 0x17 && model < 0x30
 }
 
 /// How sums become elements.
@@ -61,9 +73,9 @@ pub(crate) enum Written {
     Rounded,
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests {
-    use super::imp::is_first_zen_by;
+    use super::*;
 
     #[test]
     fn the_first_zen_is_told_from_others() {
