@@ -129,6 +129,7 @@ impl<'s, T: Summed> RowBuffers<'s, T> {
 pub(crate) fn widened<'b, T: Summed>(elements: &'b [T], buffer: &'b mut [T::Acc]) -> &'b [T::Acc] {
     match T::as_wide(elements) {
         Some(wide) => wide,
+        // In no closure: one is compiled for no level, and was not always inlined.
         None => {
             let wide = &mut buffer[..elements.len()];
             T::widen(elements, wide);
