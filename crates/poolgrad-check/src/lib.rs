@@ -26,6 +26,7 @@
 //! | `fill`, `random` | contents |
 //! | `call`, `expected`, `case`, `verdict`, `failure` | one problem from end to end |
 //! | [`lists`] | the problem lists of the repository |
+//! | `parallel` | many problems on all processors |
 #![forbid(unsafe_code)]
 
 mod arrange;
@@ -36,6 +37,7 @@ mod expected;
 mod failure;
 mod fill;
 pub mod lists;
+mod parallel;
 mod problem;
 mod random;
 pub mod reference;
@@ -48,6 +50,7 @@ pub use arrange::{Access, Arrangement, AxisInMemory, Step};
 pub use call::{Call, Outcome};
 pub use case::Case;
 pub use failure::{Failure, Fault};
+pub use parallel::on_all_processors;
 pub use problem::{Fill, MemoryLayout, ParseError, Problem, parse_list};
 pub use random::Random;
 pub use reference::windows::NoOutput;

@@ -4,7 +4,7 @@
 //! Oracle: a search through the indices from the first to the last; garbage around the tensors.
 
 use poolgrad::{Error, Isa, PlanOptions, Tensor};
-use poolgrad_check::{Call, Fault, Problem, Random, lists, to_grid};
+use poolgrad_check::{Call, Fault, Problem, Random, lists, on_all_processors, to_grid};
 
 /// The error that the indices of a problem call for.
 fn wanted(problem: &Problem, indices: &Tensor) -> Error {
@@ -33,10 +33,11 @@ fn spoil(call: &mut Call, random: &mut Random) {
 
 #[test]
 fn the_first_in_row_major_order_is_named() {
-    let mut random = Random::new(1);
-    let problems = lists::all().expect("lists of problems");
-    let reads_indices = |problem: &&Problem| problem.reads_indices() && !problem.input_shape().contains(&0);
-    for problem in problems.iter().filter(reads_indices) {
+    let mut problems = lists::all().expect("lists of problems");
+    problems.retain(|problem| problem.reads_indices() && !problem.input_shape().contains(&0));
+    let numbered: Vec<(u64, Problem)> = (0..).zip(problems).collect();
+    on_all_processors(&numbered, |(number, problem)| {
+        let mut random = Random::new(*number);
         let mut call = Call::new(problem).unwrap_or_else(|failure| panic!("{failure}"));
         spoil(&mut call, &mut random);
         let wanted = wanted(problem, &call.indices().expect("indices"));
@@ -48,7 +49,7 @@ fn the_first_in_row_major_order_is_named() {
                 }
             }
         }
-    }
+    });
 }
 
 /// Kernels count what they add, several planes at a time and by themselves: one that counted a miss as an addition would

@@ -3,7 +3,7 @@
 //! Oracle: the f64 reference of `poolgrad-check`, and its replay of the documented orders of addition.
 
 use poolgrad::{Isa, PlanOptions};
-use poolgrad_check::{Case, Failure, Outcome, Problem, lists::List};
+use poolgrad_check::{Case, Failure, Outcome, Problem, lists::List, on_all_processors};
 
 /// The ways to run a problem that lead through different code, apart from kernel and ISA level.
 fn ways() -> [PlanOptions; 4] {
@@ -43,9 +43,10 @@ fn run_in_every_way(problem: &Problem) -> Result<usize, Failure> {
 fn run_list(name: &str) {
     let list = List::ALL.into_iter().find(|list| list.name == name).expect("a list of this name");
     let problems = list.problems().expect("a list of problems");
+    let outcomes = on_all_processors(&problems, run_in_every_way);
     let mut failures = Vec::new();
-    for problem in &problems {
-        match run_in_every_way(problem) {
+    for (problem, outcome) in problems.iter().zip(outcomes) {
+        match outcome {
             Ok(n_runs) => assert!(n_runs >= ways().len() * Isa::available().len(), "{problem}: {n_runs} runs"),
             Err(failure) => failures.push(failure.to_string()),
         }

@@ -1,10 +1,10 @@
-//! The commands in the tree's README and in `docs/acl.md` are run as they stand.
+//! The commands in the tree's README and in `docs/acl.md` are run as they stand, but for the folder they fill.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Ended, finish, has_program, scratch, skipped, tree, workspace};
+use crate::support::{Ended, ONE_LEVEL, finish, has_program, scratch, skipped, tree, workspace};
 
 /// The shell blocks of a document, in order.
 fn shell_blocks(text: &str) -> Vec<String> {
@@ -20,8 +20,11 @@ fn follow(document: &Path, folder: &Path) -> Ended {
         skipped(&format!("the CMake commands of {}: cmake is not installed", document.display()));
         blocks.retain(|block| !block.contains("cmake"));
     }
+    // In a folder of the tests': a reader's tree keeps the kernels of all levels.
+    let place = scratch().join("cann").display().to_string();
     let mut command = Command::new("bash");
-    command.args(["-euc", &blocks.concat()]).current_dir(folder);
+    command.args(["-euc", &blocks.concat().replace("target/cann", &place)]).current_dir(folder);
+    command.envs([ONE_LEVEL]);
     for variable in ["ASCEND_HOME_PATH", "LD_LIBRARY_PATH", "POOLGRAD_LOG", "POOLGRAD_INDEX_POLICY"] {
         command.env_remove(variable);
     }

@@ -45,20 +45,25 @@ pub(crate) fn scratch() -> PathBuf {
     folder
 }
 
+/// Flags for released libraries, which leave out all kernels but those of the target's own ISA level: to compile them is
+/// what takes long, and the core's tests are who runs them all.
+pub(crate) const ONE_LEVEL: (&str, &str) =
+    ("RUSTFLAGS", "--cfg disable_dispatch_sse4_2 --cfg disable_dispatch_avx2 --cfg disable_dispatch_avx512");
+
 /// The installed tree, laid out once for each run of the tests.
 pub(crate) fn tree() -> &'static Path {
     static TREE: OnceLock<PathBuf> = OnceLock::new();
-    TREE.get_or_init(|| lay_out("tree", &[]))
+    TREE.get_or_init(|| lay_out("tree", &[], &[ONE_LEVEL]))
 }
 
 /// The same with a library that AddressSanitizer watches.
 fn watched_tree() -> &'static Path {
     static TREE: OnceLock<PathBuf> = OnceLock::new();
-    TREE.get_or_init(|| lay_out("tree-asan", &["--sanitize", "address", "--profile", "dev"]))
+    TREE.get_or_init(|| lay_out("tree-asan", &["--sanitize", "address", "--profile", "dev"], &[]))
 }
 
 /// Runs `cargo xtask dist`.
-fn lay_out(name: &str, arguments: &[&str]) -> PathBuf {
+fn lay_out(name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> PathBuf {
     let out = scratch().join(name);
     // Test runners may start several processes of this file: one after the other, please.
     let lock = File::create(scratch().join(format!("{name}.lock"))).expect("a lock file can be made");
@@ -67,6 +72,7 @@ fn lay_out(name: &str, arguments: &[&str]) -> PathBuf {
         .args(["xtask", "dist", "--out"])
         .arg(&out)
         .args(arguments)
+        .envs(environment.iter().copied())
         .current_dir(workspace())
         .output()
         .expect("cargo starts");
