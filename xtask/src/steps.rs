@@ -125,24 +125,16 @@ pub(crate) fn run_all(steps: &[Step]) -> Result<(), Failure> {
     result.map_err(|_| Failure::Told)
 }
 
-/// Compiler flags that leave out the kernels of all ISA levels but these and the target's own. A library that was built
-/// with them runs on any machine, at the best level that is left.
+/// Compiler flags that leave out the kernels of all ISA levels but the target's own. A library that was built with them runs
+/// on any machine.
 ///
 /// Most of the time of a build goes to compiling kernels, once for each level. The flags are those of `fearless_simd`.
-pub(crate) fn only_levels(kept: &[&str]) -> String {
-    let left_out = ["sse4_2", "avx2", "avx512"].into_iter().filter(|level| !kept.contains(level));
-    left_out.map(|level| format!("--cfg disable_dispatch_{level}")).collect::<Vec<_>>().join(" ")
-}
+pub(crate) const ONE_LEVEL: &str =
+    "--cfg disable_dispatch_sse4_2 --cfg disable_dispatch_avx2 --cfg disable_dispatch_avx512";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    // Oracle: the flags that the documentation of `fearless_simd` names.
-    #[test]
-    fn levels_are_left_out_by_name() {
-        assert_eq!(only_levels(&["avx2"]), "--cfg disable_dispatch_sse4_2 --cfg disable_dispatch_avx512");
-    }
 
     /// A step that runs a shell line.
     fn shell(line: &str) -> Step {

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::python;
-use crate::steps::{Step, only_levels, run_all};
+use crate::steps::{ONE_LEVEL, Step, run_all};
 
 /// Runs every check of the workspace and ends with one line of counts.
 ///
@@ -63,7 +63,7 @@ fn cargo_steps() -> Vec<Step> {
             "test --package poolgrad --no-default-features --lib --tests --no-fail-fast --target-dir target/serial",
             "the library must also work without the `rayon` feature",
         )
-        .with("RUSTFLAGS", only_levels(&[])),
+        .with("RUSTFLAGS", ONE_LEVEL),
         // Libraries only: the program shares its name with the library, and its page would replace the other.
         Step::cargo("documents", "doc --workspace --lib --no-deps", "mend the warnings of rustdoc above")
             .with("RUSTDOCFLAGS", "-D warnings"),
