@@ -91,7 +91,8 @@ class _Registration:
         for replacement in replacements:
             if forward in replacement.kernels:
                 name = replacement.operator.name
-                library.impl(name, replacement.kernels[forward], "CPU")
+                # Some PyTorch refuses to replace the kernels of the registration before unless it is told to.
+                library.impl(name, replacement.kernels[forward], "CPU", allow_override=True)
                 self.handles.append(torch.library.get_kernel(f"aten::{name}", "CPU"))
         self.library = library
 
