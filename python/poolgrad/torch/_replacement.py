@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -88,12 +89,14 @@ class _Registration:
         library: Any = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
         #: What keeps the kernels alive, even when they are registered no longer.
         self.handles: list[Any] = []
-        for replacement in replacements:
-            if forward in replacement.kernels:
-                name = replacement.operator.name
-                # Some PyTorch refuses to replace the kernels of the registration before unless it is told to.
-                library.impl(name, replacement.kernels[forward], "CPU", allow_override=True)
-                self.handles.append(torch.library.get_kernel(f"aten::{name}", "CPU"))
+        with warnings.catch_warnings():
+            # PyTorch 2.11 warns of what is done here on purpose, and refuses to do it twice unless it is told to.
+            warnings.filterwarnings("ignore", r"\s*(Warning only once.*)?\s*Overriding a previously registered kernel")
+            for replacement in replacements:
+                if forward in replacement.kernels:
+                    name = replacement.operator.name
+                    library.impl(name, replacement.kernels[forward], "CPU", allow_override=True)
+                    self.handles.append(torch.library.get_kernel(f"aten::{name}", "CPU"))
         self.library = library
 
 

@@ -49,6 +49,25 @@ def test_off_on_off():
     assert counts() == (0, 0)
 
 
+# Oracle: the same gradients on the processor, of values whose sums are exact in any order.
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    "pool", [lambda x: functional.max_pool3d(x, 3, 1, 1), lambda x: functional.adaptive_max_pool3d(x, 3)]
+)
+def test_tensors_of_a_gpu_are_left_to_pytorch(dtype, pool):
+    input = torch.randint(-9, 10, (1, 2, 7, 8, 8)).to(dtype)
+    gradients = []
+    with poolgrad.torch.enabled(forward="always"):
+        for device, n_taken in (("cuda", 0), ("cpu", 1)):
+            there = input.to(device).requires_grad_()
+            poolgrad.torch.reset_stats()
+            pool(there).sum().backward()
+            assert {n for n, _ in poolgrad.torch.stats().values()} == ({n_taken} if n_taken else set())
+            gradients.append(there.grad.cpu())
+    assert torch.equal(*gradients)
+
+
 def test_enabling_twice_is_undone_at_once():
     poolgrad.torch.enable()
     poolgrad.torch.enable()
