@@ -59,7 +59,9 @@ pub(crate) fn tree() -> &'static Path {
 /// The same with a library that AddressSanitizer watches.
 fn watched_tree() -> &'static Path {
     static TREE: OnceLock<PathBuf> = OnceLock::new();
-    TREE.get_or_init(|| lay_out("tree-asan", &["--sanitize", "address", "--profile", "dev"], &[]))
+    // Watched and optimised kernels take four minutes to compile, on two slow processors, and these programs run few of them.
+    let unoptimised = ("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+    TREE.get_or_init(|| lay_out("tree-asan", &["--sanitize", "address", "--profile", "dev"], &[unoptimised]))
 }
 
 /// Runs `cargo xtask dist`.
