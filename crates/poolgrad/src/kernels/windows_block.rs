@@ -59,13 +59,15 @@ impl Limits {
     #[inline(always)]
     pub(super) fn new(geometry: &Geometry, width: usize, is_direct: bool) -> Self {
         let [_, axis_h, axis_w] = &geometry.axes;
+        let whole = Some(extent(axis_w)).filter(|columns| columns.saturating_mul(width) <= LONGEST).unwrap_or(0);
         let longest = match (is_direct, width > WIDEST) {
             (true, false) => DIRECT_COLUMNS / width,
             (false, false) => LONGEST / width,
-            // Of many channels there are few columns, but whole windows.
-            (true, true) => (DIRECT_COLUMNS / width).max(extent(axis_w)),
-            (false, true) => ((SLAB / extent(axis_h)).min(LONGEST) / width).max(extent(axis_w)),
+            // Of many channels there are few columns, but whole windows if they fit.
+            (true, true) => (DIRECT_COLUMNS / width).max(whole),
+            (false, true) => ((SLAB / extent(axis_h)).min(LONGEST) / width).max(whole),
         };
+        let longest = longest.max(1);
         Self { width, longest, is_direct }
     }
 }
