@@ -163,16 +163,9 @@ impl Limits {
         let [tile_elements, spread_elements] = [1, SPREAD]
             .map(|times| options.tile_elements.unwrap_or(TILE_BYTES / accumulator * times).min(LARGEST_TILE));
         let geometry = &checked.geometry;
-        let disjoint = geometry.axes.iter().all(|axis| axis.are_disjoint());
-        let is_sparse = |least: usize| geometry.output_len().saturating_mul(least) <= geometry.input_len();
         let vector_bytes = options.isa.unwrap_or_else(Isa::best).vector_bytes();
         let is_narrow = vector_bytes < 64;
-        let sparse = if is_narrow && checked.dtype == DType::BF16 { SPARSE_NARROWLY } else { SPARSE };
-        let summing = match checked.dtype {
-            DType::F16 | DType::BF16 if disjoint => Summing::Once,
-            DType::F16 | DType::BF16 if is_sparse(sparse) => Summing::Few,
-            _ => Summing::All,
-        };
+        let summing = summing(checked, is_narrow);
         let is_small = work(spec, checked, summing) < PARALLEL_FROM;
         // The pool is only asked, and so only started, by a problem that is worth it.
         let n_workers = match options.threads {
@@ -182,43 +175,12 @@ impl Limits {
         };
         // Elements that are added and compared as they are.
         let is_wide = matches!(checked.dtype, DType::F32 | DType::F64);
-        // A place of a group cannot be shared out among workers.
-        let has_places =
-            geometry.n.saturating_mul(geometry.output_len()) >= n_workers.saturating_mul(TILES_PER_WORKER);
-        let is_whole = checked.lifted.grouped(geometry.c).are_groups_contiguous();
-        let finds_maxima = Kernel::family(spec).contains(&Kernel::MaxChannels);
-        let by_channels = (finds_maxima && is_whole && checked.lifted.is_channels_last())
-            .then(|| ChannelsShape::new(geometry, geometry.c, checked.dtype.size()))
-            .flatten();
-        let takes_one_row = match Kernel::family(spec)[0] {
-            // Sums are formed in as many rows as are needed.
-            Kernel::ExpandRows | Kernel::SpreadPlanes | Kernel::SpreadRows => true,
-            Kernel::MeanRows => has_places,
-            Kernel::MaxChannels => {
-                let fits = by_channels.is_some_and(|shape| shape.pays)
-                    || geometry.c <= ROW.min(most_channels(geometry, is_wide));
-                has_places && is_whole && fits
-            }
-            _ => false,
-        };
-        let width = match geometry.c {
-            c if spec.direction == Direction::Forward && are_small(&spec.pool, checked) => c.min(SIDE_BY_SIDE),
-            _ if !checked.lifted.is_channels_last() => 1,
-            // Groups of all channels are contiguous; scattering to them, and filling them, takes no more than one row.
-            c if c <= WIDEST || (c <= ROW && takes_one_row) => c,
-            // Whole cache lines, where the channels fill them; the more, the smaller planes are. A power of two, so that what
-            // is filled by whole groups has room for the last one too, which may be narrower.
-            _ if takes_one_row => {
-                let close = tile_elements / geometry.input_len().max(1);
-                1 << close.clamp(WIDEST / 2, ROW).ilog2()
-            }
-            _ => WIDEST / 2,
-        };
-        let width = width.min(channels);
+        let by_channels = by_channels(spec, checked);
+        let width = good_width(spec, checked, (by_channels, is_wide), (tile_elements, n_workers)).min(channels);
         let n_workers = if cfg!(feature = "rayon") { n_workers } else { 1 };
         let from_memory = is_read_from_memory(spec.direction, checked);
         let second_terms = summing == Summing::Few
-            && (is_sparse(SPARSE_TO_SWEEP) || (width > 1 && is_narrow))
+            && (is_sparse(geometry, SPARSE_TO_SWEEP) || (width > 1 && is_narrow))
             && SweepShape::takes_second_terms(geometry, width);
         let own_type = summing == Summing::Once || second_terms || is_wide;
         let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
@@ -243,7 +205,7 @@ impl Limits {
         let keeps_far = is_wide || (second_terms && keeps_zeros_of_two_bytes());
         let sums = Sums {
             of_maxima: checked.has_indices,
-            are_few: is_sparse(SPARSE) && (are_close || (stays_close && keeps_far)),
+            are_few: is_sparse(geometry, SPARSE) && (are_close || (stays_close && keeps_far)),
             in_output: own_type && !expands_anyway && !gathers_past,
             are_complete: gathers_past || (!own_type && summing == Summing::All),
             width,
@@ -283,5 +245,68 @@ impl Limits {
             from_memory,
             by_channels: by_channels.filter(|_| width == geometry.c),
         }
+    }
+}
+
+/// Whether there are so many inputs to each output, or more.
+fn is_sparse(geometry: &Geometry, least: usize) -> bool {
+    geometry.output_len().saturating_mul(least) <= geometry.input_len()
+}
+
+/// How the sums of a max gradient are formed, by vectors of 64 bytes or narrower ones.
+fn summing(checked: &Checked, is_narrow: bool) -> Summing {
+    let geometry = &checked.geometry;
+    let sparse = if is_narrow && checked.dtype == DType::BF16 { SPARSE_NARROWLY } else { SPARSE };
+    match checked.dtype {
+        DType::F16 | DType::BF16 if geometry.axes.iter().all(AxisWindows::are_disjoint) => Summing::Once,
+        DType::F16 | DType::BF16 if is_sparse(geometry, sparse) => Summing::Few,
+        _ => Summing::All,
+    }
+}
+
+/// How maxima are found by places of many channels, if they can be.
+fn by_channels(spec: &Spec, checked: &Checked) -> Option<ChannelsShape> {
+    let geometry = &checked.geometry;
+    let finds_maxima = Kernel::family(spec).contains(&Kernel::MaxChannels);
+    let is_whole = checked.lifted.grouped(geometry.c).are_groups_contiguous();
+    (finds_maxima && is_whole && checked.lifted.is_channels_last())
+        .then(|| ChannelsShape::new(geometry, geometry.c, checked.dtype.size()))
+        .flatten()
+}
+
+/// How many channels are good to work on together.
+fn good_width(
+    spec: &Spec,
+    checked: &Checked,
+    (by_channels, is_wide): (Option<ChannelsShape>, bool),
+    (tile_elements, n_workers): (usize, usize),
+) -> usize {
+    let geometry = &checked.geometry;
+    // A place of a group cannot be shared out among workers.
+    let has_places = geometry.n.saturating_mul(geometry.output_len()) >= n_workers.saturating_mul(TILES_PER_WORKER);
+    let takes_one_row = match Kernel::family(spec)[0] {
+        // Sums are formed in as many rows as are needed.
+        Kernel::ExpandRows | Kernel::SpreadPlanes | Kernel::SpreadRows => true,
+        Kernel::MeanRows => has_places,
+        Kernel::MaxChannels => {
+            let is_whole = checked.lifted.grouped(geometry.c).are_groups_contiguous();
+            let fits = by_channels.is_some_and(|shape| shape.pays)
+                || geometry.c <= ROW.min(most_channels(geometry, is_wide));
+            has_places && is_whole && fits
+        }
+        _ => false,
+    };
+    match geometry.c {
+        c if spec.direction == Direction::Forward && are_small(&spec.pool, checked) => c.min(SIDE_BY_SIDE),
+        _ if !checked.lifted.is_channels_last() => 1,
+        // Groups of all channels are contiguous; scattering to them, and filling them, takes no more than one row.
+        c if c <= WIDEST || (c <= ROW && takes_one_row) => c,
+        // Whole cache lines, where the channels fill them; the more, the smaller planes are. A power of two, so that what
+        // is filled by whole groups has room for the last one too, which may be narrower.
+        _ if takes_one_row => {
+            let close = tile_elements / geometry.input_len().max(1);
+            1 << close.clamp(WIDEST / 2, ROW).ilog2()
+        }
+        _ => WIDEST / 2,
     }
 }
