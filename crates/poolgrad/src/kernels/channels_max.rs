@@ -13,7 +13,7 @@ use super::channels_best::{AT_ONCE, BEST, Best, Run};
 use super::channels_taps::{Ahead, MOST_TAPS, Taps};
 use super::rows::ROW;
 use super::windows::output_rows;
-use super::windows_block::{BlockRows, MOST_ROWS, extent, most_taps};
+use super::windows_block::{BlockRows, MOST_ROWS, extent, most_channels, most_taps};
 use super::windows_input::{Plane, lanes};
 use super::windows_results::Results;
 use crate::dtype::{Code, Float, Index, Key};
@@ -69,8 +69,8 @@ impl ChannelsShape {
             let axis_w = &geometry.axes[2];
             let is_even = axis_w.taps().is_some() || axis_w.input().is_multiple_of(axis_w.output());
             let is_wide = width * element >= if is_even { evenly } else { unevenly };
-            // Elements that are their own keys are read along rows where they lie, which is hard to beat.
-            let is_simple = element == 2 || n_taps <= AT_ONCE;
+            // Elements that are their own keys are read along rows where they lie, which is hard to beat if whole windows fit.
+            let is_simple = element == 2 || n_taps <= AT_ONCE || width > most_channels(geometry, true);
             Self { pays: is_little && is_wide && is_simple }
         })
     }
@@ -174,8 +174,10 @@ mod tests {
             ("these with less channels", adaptive(plane, [1, 7, 7]), 31, 2, Some(false)),
             ("as many channels as it takes", adaptive(plane, [1, 7, 7]), ROW, 2, Some(true)),
             ("one more", adaptive(plane, [1, 7, 7]), ROW + 1, 2, None),
-            ("as many taps as it takes", adaptive([1, 64, 64], [1, 1, 1]), 64, 2, Some(true)),
-            ("one row of taps more", adaptive([1, 65, 64], [1, 1, 1]), 64, 2, None),
+            ("as many taps as it takes", adaptive([1, 128, 128], [1, 1, 1]), 64, 2, Some(true)),
+            ("one row of taps more", adaptive([1, 129, 128], [1, 1, 1]), 64, 2, None),
+            ("whole windows in wider types", adaptive([1, 64, 64], [1, 1, 1]), 128, 4, Some(false)),
+            ("one channel too many for whole windows", adaptive([1, 64, 64], [1, 1, 1]), 129, 4, Some(true)),
             ("offsets that fit 15 bits", adaptive([2, 64, 511], [1, 64, 511]), 64, 2, Some(true)),
             ("offsets that do not", adaptive([2, 64, 512], [1, 64, 512]), 64, 2, None),
             ("which fit 31", adaptive([2, 64, 512], [1, 64, 512]), 64, 4, Some(true)),

@@ -11,7 +11,7 @@ use crate::exec::{Scratch, booked};
 use crate::geometry::{AxisWindows, Geometry, Window};
 
 /// The most taps of a window.
-pub(super) const MOST_TAPS: usize = 4 << 10;
+pub(super) const MOST_TAPS: usize = 16 << 10;
 
 /// The taps of a window, in ascending order: how many places each lies behind the first.
 pub(super) struct Taps<'s, C> {
@@ -58,6 +58,10 @@ impl<'s, C: Code> Taps<'s, C> {
     }
 }
 
+/// The most bytes that are asked for while a row is found: more would be gone again when they are needed. Rows of so many a processor
+/// asks for by itself.
+const MOST_AHEAD: usize = 512 << 10;
+
 /// The most depths of which rows are asked for.
 const MOST_DEPTHS: usize = 16;
 
@@ -99,6 +103,10 @@ impl<'a> Ahead<'a> {
             self.n_pieces += 1;
         }
         let n_bytes: usize = self.pieces[..self.n_pieces].iter().map(|piece| piece.len()).sum();
+        if n_bytes > MOST_AHEAD {
+            self.n_pieces = 0;
+            return;
+        }
         let taps_of_columns = d.count * h.count * geometry.axes[2].most_covered(1);
         let times = row.w.len() * (taps_of_columns / AT_ONCE).max(1);
         self.at_once = n_bytes.div_ceil(times).next_multiple_of(LINE);
