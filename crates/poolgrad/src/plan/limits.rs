@@ -35,9 +35,6 @@ const LARGEST_TILE: usize = 1 << 29;
 /// Less [`work`] than this is done by the caller's thread: waking others would take longer.
 const PARALLEL_FROM: usize = 256 << 10;
 
-/// Tiles for each worker, so that one that is held up does not hold up the others.
-pub(super) const TILES_PER_WORKER: usize = 4;
-
 /// Inputs to each output from which on rounding only the sums with terms is faster than rounding all.
 const SPARSE: usize = 32;
 

@@ -1,7 +1,7 @@
 //! Which kernel runs: an ordered list for each family. The first that accepts wins, and the last accepts everything.
 
 use super::check::Checked;
-use super::limits::{Limits, TILES_PER_WORKER};
+use super::limits::Limits;
 use super::options::{BadIndices, PlanOptions};
 use crate::dtype::{DType, Float, Index, Summed};
 use crate::error::Error;
@@ -13,6 +13,9 @@ use crate::kernels::{
 use crate::simd::Isa;
 use crate::spec::{Direction, Pool, Spec};
 use crate::tensor::partition::{Partition, Wanted};
+
+/// Tiles for each worker, so that one that is held up does not hold up the others.
+const TILES_PER_WORKER: usize = 4;
 
 /// A way to compute an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
