@@ -21,10 +21,9 @@ fn follow(document: &Path, folder: &Path) -> Ended {
         blocks.retain(|block| !block.contains("cmake"));
     }
     // In a folder of the tests': a reader's tree keeps the kernels of all levels.
-    let place = scratch().join("cann").display().to_string();
+    let commands = blocks.concat().replace("target/cann", "target/one-level/cann");
     let mut command = Command::new("bash");
-    command.args(["-euc", &blocks.concat().replace("target/cann", &place)]).current_dir(folder);
-    command.envs([ONE_LEVEL]);
+    command.args(["-euc", &commands]).current_dir(folder).envs(ONE_LEVEL);
     for variable in ["ASCEND_HOME_PATH", "LD_LIBRARY_PATH", "POOLGRAD_LOG", "POOLGRAD_INDEX_POLICY"] {
         command.env_remove(variable);
     }

@@ -45,15 +45,18 @@ pub(crate) fn scratch() -> PathBuf {
     folder
 }
 
-/// Flags for released libraries, which leave out all kernels but those of the target's own ISA level: to compile them is
-/// what takes long, and the core's tests are who runs them all.
-pub(crate) const ONE_LEVEL: (&str, &str) =
-    ("RUSTFLAGS", "--cfg disable_dispatch_sse4_2 --cfg disable_dispatch_avx2 --cfg disable_dispatch_avx512");
+/// For released libraries: without the kernels of all ISA levels but the target's own, as xtask's serial tests are built. To compile
+/// them is what takes long, and the core's tests run them all. In a folder of their own, so that nobody finds such a library
+/// where the full one was.
+pub(crate) const ONE_LEVEL: [(&str, &str); 2] = [
+    ("RUSTFLAGS", "--cfg disable_dispatch_sse4_2 --cfg disable_dispatch_avx2 --cfg disable_dispatch_avx512"),
+    ("CARGO_TARGET_DIR", "target/one-level"),
+];
 
 /// The installed tree, laid out once for each run of the tests.
 pub(crate) fn tree() -> &'static Path {
     static TREE: OnceLock<PathBuf> = OnceLock::new();
-    TREE.get_or_init(|| lay_out("tree", &[], &[ONE_LEVEL]))
+    TREE.get_or_init(|| lay_out("tree", &[], &ONE_LEVEL))
 }
 
 /// The same with a library that AddressSanitizer watches.
