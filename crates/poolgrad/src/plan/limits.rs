@@ -280,18 +280,17 @@ fn good_width(
 ) -> usize {
     let geometry = &checked.geometry;
     // A place of a group cannot be shared out among workers. To take channels in parts is slower all the same, unless most workers
-    // would have none.
-    let has_places =
-        |each: usize| geometry.n.saturating_mul(geometry.output_len()).saturating_mul(each) >= n_workers;
+    // would have none: one thread is faster than two that have a half of the channels each.
+    let has_places = geometry.n.saturating_mul(geometry.output_len()).saturating_mul(2) >= n_workers;
     let takes_one_row = match Kernel::family(spec)[0] {
         // Sums are formed in as many rows as are needed.
         Kernel::ExpandRows | Kernel::SpreadPlanes | Kernel::SpreadRows => true,
-        Kernel::MeanRows => has_places(1),
+        Kernel::MeanRows => has_places,
         Kernel::MaxChannels => {
             let is_whole = checked.lifted.grouped(geometry.c).are_groups_contiguous();
             let fits = by_channels.is_some_and(|shape| shape.pays)
                 || geometry.c <= ROW.min(most_channels(geometry, is_wide));
-            has_places(2) && is_whole && fits
+            has_places && is_whole && fits
         }
         _ => false,
     };
