@@ -174,13 +174,17 @@ impl AxisWindows {
 
     /// The inputs that a window covers in the mean, rounded up; of fixed ones with what is padding.
     pub(crate) fn mean_covered(&self) -> usize {
+        self.all_covered().div_ceil(self.output.max(1))
+    }
+
+    /// The inputs that each window covers, all added up; of fixed ones with what is padding.
+    pub(crate) fn all_covered(&self) -> usize {
         match self.rule {
-            Rule::Fixed { .. } => self.most_covered(1),
+            Rule::Fixed { .. } => self.output.saturating_mul(self.most_covered(1)),
             // Two neighbours share an input unless their border lies between two.
             Rule::Adaptive => {
                 let shared = self.output.saturating_sub(gcd(self.input, self.output));
-                let all = self.input.saturating_add(shared);
-                all.div_ceil(self.output.max(1))
+                self.input.saturating_add(shared)
             }
         }
     }
