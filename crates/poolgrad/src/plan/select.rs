@@ -277,6 +277,7 @@ fn accepting(spec: &Spec, checked: &Checked, limits: &Limits) -> Vec<Kernel> {
     // What can be done, but takes longer than what the others do, comes last.
     kernels.sort_by_key(|kernel| match kernel {
         Kernel::GatherRows => !limits.gathering_pays,
+        Kernel::ScatterPlanes => limits.sweeps_few,
         Kernel::MaxChannels => !limits.by_channels.is_some_and(|shape| shape.pays),
         _ => false,
     });
