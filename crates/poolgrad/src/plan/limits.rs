@@ -332,3 +332,30 @@ fn good_width(
         _ => WIDEST / 2,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::FixedTaps;
+
+    #[test]
+    fn windows_are_apart_from_so_many_inputs_to_each_output_by_windows_of_an_input_on() {
+        let plane = |axis: AxisWindows| Geometry { n: 1, c: 1, axes: [AxisWindows::adaptive(1, 1), axis, axis] };
+        let fixed = |kernel_size| {
+            let taps = FixedTaps { kernel_size, stride: 4, padding: 0, dilation: 1 };
+            plane(AxisWindows::fixed((64, 15), taps))
+        };
+        let volume = |n| Geometry { n: 1, c: 1, axes: [AxisWindows::adaptive(n, n); 3] };
+        let cases = [
+            ("windows that touch", plane(AxisWindows::adaptive(16, 4)), 16),
+            // 4096 inputs to 225 outputs, and an input in 0.88 and 3.5 windows.
+            ("gaps between windows", fixed(4), 20),
+            ("windows that overlap", fixed(8), 5),
+            ("windows of one and two inputs", plane(AxisWindows::adaptive(5, 4)), 0),
+            ("more inputs than memory holds", volume(1 << 21), 1),
+        ];
+        for (name, geometry, most) in cases {
+            assert!(are_apart(&geometry, most) && !are_apart(&geometry, most + 1), "{name}");
+        }
+    }
+}
