@@ -128,7 +128,8 @@ impl SweepShape {
             let stacks = n_groups.saturating_mul(blocks_per_slice).max(1);
             let parts = limits.least_tiles.div_ceil(stacks);
             let least = (4 * reach[0]).min(dims[0].div_ceil(limits.n_workers.saturating_mul(2).div_ceil(stacks)));
-            block[0] = even(dims[0], dims[0].div_ceil(parts).max(least));
+            let parts = dims[0].div_ceil(dims[0].div_ceil(parts).max(least));
+            block[0] = even(dims[0], dims[0].div_ceil(balanced(parts, stacks, limits.n_workers)));
         }
         let mut shape = Self {
             axes,
@@ -257,6 +258,13 @@ impl SweepShape {
     pub(super) fn output_dims(&self) -> [usize; 3] {
         self.axes.map(|axis| axis.output())
     }
+}
+
+/// The parts of each stack, no more than `parts` and more than half as many, that give all workers as many tiles: what a part reads
+/// that its neighbours read too takes less time than a worker that is alone with the last one.
+fn balanced(parts: usize, stacks: usize, n_workers: usize) -> usize {
+    let is_balanced = |parts: &usize| stacks.saturating_mul(*parts).is_multiple_of(n_workers);
+    (parts / 2 + 1..=parts).rev().find(is_balanced).unwrap_or(parts)
 }
 
 /// The most slices that are held at a time where all between two windows are written together, and those behind the last one
@@ -394,6 +402,23 @@ mod tests {
         };
         assert_eq!([1, 2, 4].map(|n| longest(n, 19)), [5, 10, 19], "two tiles for each of two workers");
         assert_eq!(longest(4, 400), 100, "many tiles where they are much longer than windows");
+    }
+
+    #[test]
+    fn all_workers_have_as_many_tiles_where_stacks_can_be_cut_so() {
+        let windows = |input: usize| {
+            AxisWindows::fixed((input, input / 2), FixedTaps { kernel_size: 3, stride: 2, padding: 1, dilation: 1 })
+        };
+        let n_tiles = |n, n_workers| {
+            let geometry = Geometry { n, c: 1, axes: [windows(32), windows(192), windows(192)] };
+            let least_tiles = if n_workers == 1 { 1 } else { 4 * n_workers };
+            let limits = SweepLimits { least_tiles, n_workers, ..limits(1) };
+            n * 32usize.div_ceil(SweepShape::new(&geometry, &limits).block[0])
+        };
+        assert_eq!([1, 2, 3, 5, 7].map(|n| n_tiles(n, 2)), [4, 6, 6, 10, 14]);
+        assert_eq!([1, 3, 5].map(|n| n_tiles(n, 1)), [1, 3, 5], "one worker reads nothing again");
+        assert_eq!(n_tiles(1, 5), 5);
+        assert_eq!(n_tiles(7, 5), 21, "no two parts become one, and so tiles are uneven");
     }
 
     #[test]
