@@ -1,8 +1,7 @@
 """PyTorch's kernels of a GPU are one more witness: other programs on another processor, with the same results."""
 
-import poolgrad.torch
 import pytest
-from torch_support import FLOATS, LAYOUTS, POOLINGS, passed_on, taken, torch, values
+from torch_support import FLOATS, LAYOUTS, POOLINGS, passed_on, poolgrad, taken, torch, values
 
 if not torch.cuda.is_available():
     pytest.skip("there is no GPU here", allow_module_level=True)
