@@ -28,8 +28,8 @@ pub(crate) use ahead::{claim_behind, claim_lines, claim_next, claiming_pays, fet
 pub(crate) use near::copy_near;
 pub(crate) use pending::{LINE_ELEMENTS, Pending};
 pub(crate) use processors::{
-    Written, keeps_zeros, keeps_zeros_of_two_bytes, permuted_lines_pay, streaming_by_rows_pays, streaming_pays,
-    works_by_halves,
+    Written, comparing_single_channels_pays, keeps_zeros, keeps_zeros_of_two_bytes, permuted_lines_pay,
+    streaming_by_rows_pays, streaming_pays, works_by_halves,
 };
 
 /// The bytes of a cache line: the unit in which non-temporal stores leave the core.

@@ -2,7 +2,7 @@
 
 use super::rows::ROW;
 use crate::dtype::Word;
-use crate::exec::stream::LINE;
+use crate::exec::stream::{LINE, comparing_single_channels_pays};
 use crate::geometry::Geometry;
 use crate::tensor::partition::{Partition, Wanted, even};
 
@@ -80,7 +80,8 @@ impl ExpandShape {
     /// Whether it is faster to fill these windows than to form sums: where few places are compared, where sums would have to
     /// be rounded, and where groups of channels are written past the cache anyway.
     pub(crate) fn pays(&self, is_narrow: bool, streaming: bool) -> bool {
-        let compares_few = self.window.iter().product::<usize>() <= FEW_PLACES;
+        let are_few = self.window.iter().product::<usize>() <= FEW_PLACES;
+        let compares_few = are_few && (self.width > 1 || comparing_single_channels_pays());
         compares_few || is_narrow || (streaming && self.width > 1)
     }
 
