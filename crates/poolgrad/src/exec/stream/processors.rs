@@ -58,7 +58,7 @@ pub(crate) fn permuted_lines_pay() -> bool {
 ///
 /// A first Zen takes two operations for each on 32 bytes: 16 gradients of windows of two and four places in `f32` and `f64` take 0.30 to
 /// 0.98 of the time by sums, 0.69 by geometric mean, and six whose planes are too large for that, and which are swept, 0.79 to 1.05. In
-/// 16 bits sums took 0.70 to 1.20 of the time, and 1.1 to 1.6 where planes are swept, so that these are compared there, too.
+/// 16 bits sums took 0.70 to 1.20 of the time, and 0.85 to 1.58 where planes are swept, so that these are compared there, too.
 pub(crate) fn comparing_single_channels_pays() -> bool {
     !is_first_zen()
 }
