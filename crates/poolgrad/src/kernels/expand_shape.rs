@@ -77,8 +77,8 @@ impl ExpandShape {
         Partition::blocks(n_groups, dims, (groups, block))
     }
 
-    /// Whether it is faster to fill these windows than to form sums: where few places are compared, where sums would have to
-    /// be rounded, and where groups of channels are written past the cache anyway.
+    /// Whether it is faster to fill these windows than to form sums: where few places are compared (those of single channels not on
+    /// every processor), where sums would have to be rounded, and where groups of channels are written past the cache anyway.
     pub(crate) fn pays(&self, is_narrow: bool, streaming: bool) -> bool {
         let are_few = self.window.iter().product::<usize>() <= FEW_PLACES;
         let compares_few = are_few && (self.width > 1 || comparing_single_channels_pays());
