@@ -1,6 +1,6 @@
 //! ISA levels: detected once, capped by `POOLGRAD_MAX_ISA`, and listable, so that tests can force each.
 //!
-//! This file, `simd/bf16.rs`, `simd/rows.rs`, `exec/floats.rs` and `exec/stream` are the only ones that name an architecture.
+//! This file, `simd/bf16.rs`, `simd/permute.rs`, `simd/rows.rs`, `exec/floats.rs` and `exec/stream` are the only ones that name an architecture.
 //! Kernels are plain loops, compiled once for each level by `fearless_simd`'s `dispatch!` and, in functions of their own, its
 //! `vectorize`.
 
@@ -10,9 +10,11 @@ use std::sync::OnceLock;
 use fearless_simd::{Level, Simd};
 
 pub(crate) use bf16::RoundsBf16;
+pub(crate) use permute::{permute, turned};
 pub(crate) use rows::{narrow_bf16, narrow_bf16_line, narrow_f16, narrow_f16_line, widen_f16, widen_f16_line};
 
 mod bf16;
+mod permute;
 mod rows;
 
 /// An instruction set level of this machine; holding one proves that the machine has it.

@@ -8,6 +8,7 @@ use super::tree::{Tree, numbered};
 const ADDRESSES: &[&str] = &[
     "crates/poolgrad/src/simd.rs",
     "crates/poolgrad/src/simd/bf16.rs",
+    "crates/poolgrad/src/simd/permute.rs",
     "crates/poolgrad/src/simd/rows.rs",
     "crates/poolgrad/src/exec/floats.rs",
     "crates/poolgrad/src/exec/stream.rs",

@@ -15,7 +15,7 @@ use super::stretches::Stretches;
 use crate::dtype::Element;
 use crate::exec::stream::{LINE, Lines, before_page_end};
 use crate::exec::{Scratch, booked};
-use crate::simd::permutes;
+use crate::simd::{permute, permutes};
 
 /// The bytes of the widest vectors.
 pub(super) const VECTOR: usize = 64;
@@ -89,7 +89,7 @@ impl<'s> Repeats<'s> {
         let cells = &cells[first..first + S::u8s::LEN / size_of::<T>()];
         let pattern = &self.patterns[column * size_of::<T>()..][..S::u8s::LEN];
         let pattern = S::u8s::from_slice(simd, pattern) - (first * size_of::<T>()) as u8;
-        S::u8s::from_slice(simd, cells.as_bytes()).swizzle_dyn(pattern)
+        permute::<S, T>(simd, S::u8s::from_slice(simd, cells.as_bytes()), pattern)
     }
 
     /// Writes the row of `cells`, which have [`SLACK`] more elements than there are stretches, `n_rows` times to the
@@ -173,7 +173,8 @@ impl<T: Element> RowLines<'_, T> {
         // The first columns of the next row are permuted like the others, but of its own cells.
         let cells = &cells[starts[row + 1] as usize..][..S::u8s::LEN / size_of::<T>()];
         let pattern = &repeats.patterns[column * size_of::<T>()..][..S::u8s::LEN];
-        let behind = S::u8s::from_slice(simd, cells.as_bytes()).swizzle_dyn(S::u8s::from_slice(simd, pattern));
+        let pattern = S::u8s::from_slice(simd, pattern);
+        let behind = permute::<S, T>(simd, S::u8s::from_slice(simd, cells.as_bytes()), pattern);
         let n_here = ((repeats.n_columns - column) * size_of::<T>()) as u8;
         let bytes = S::u8s::from_slice(simd, &BYTES[..S::u8s::LEN]);
         bytes.simd_lt(n_here).select(here, behind)

@@ -12,7 +12,7 @@ use zerocopy::IntoBytes;
 use super::repeats::{Elements, SLACK, VECTOR};
 use crate::dtype::Accumulator;
 use crate::exec::{Scratch, booked};
-use crate::simd::permutes;
+use crate::simd::{permute, permutes};
 
 /// The taps of some elements, into `N` shares.
 pub(super) struct Taps<'s, const N: usize> {
@@ -121,7 +121,8 @@ impl<'s, const N: usize> Taps<'s, N> {
         {
             let pattern = S::u8s::from_slice(simd, pattern);
             let shares_from = |start: usize| {
-                S::u8s::from_slice(simd, shares[start..start + lanes].as_bytes()).swizzle_dyn(pattern)
+                let shares = &shares[start..start + lanes];
+                permute::<S, A>(simd, S::u8s::from_slice(simd, shares.as_bytes()), pattern)
             };
             let first = A::Vector::<S>::from_bytes(shares_from(start as usize));
             let sum = if permuted.seconds.is_empty() {

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use fearless_simd::{Simd, SimdBase};
 
 use crate::dtype::{Element, Word};
-use crate::simd::Isa;
+use crate::simd::{Isa, turned};
 
 /// The most lanes of a vector: with more of them rows do not all stay in registers. (32 lanes of 16 bits took ten times as long as 8.)
 const MOST_LANES: usize = 16;
@@ -177,18 +177,6 @@ fn turn_squares<S: Simd, V: SimdBase<S>, const N: usize>(
             }
         }
     }
-}
-
-/// The columns of `N` rows of `N` elements.
-#[inline(always)]
-fn turned<S: Simd, V: SimdBase<S>, const N: usize>(mut rows: [V; N]) -> [V; N] {
-    for _ in 0..N.ilog2() {
-        let before = rows;
-        for i in 0..N / 2 {
-            (rows[2 * i], rows[2 * i + 1]) = before[i].interleave(before[N / 2 + i]);
-        }
-    }
-    rows
 }
 
 #[cfg(test)]
