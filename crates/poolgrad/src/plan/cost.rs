@@ -68,6 +68,14 @@ pub(super) fn leaves_the_cache(direction: Direction, checked: &Checked, sums: Su
     leaves(direction, traffic(checked), sums, LastLevelCache { kept, ..cache })
 }
 
+/// Whether few sums are better added to zeros in the cache than gathered, zeros and all, on the way past it.
+///
+/// On a first Zen with 8 MiB, gradients of maxima in groups of channels with at least 32 inputs to an output take 0.39 to 0.71 of the
+/// time, if they have 3.2 to 5.6 MB, and 0.75 to 1.29 with 6.4 to 6.9.
+pub(super) fn keeps_zeros_instead_of_gathering(checked: &Checked) -> bool {
+    keeps_zeros() && traffic(checked).0 <= last_level_cache().bytes / 4 * 3
+}
+
 /// How the sums of a gradient are formed.
 #[derive(Clone, Copy)]
 pub(super) struct Sums {

@@ -1,7 +1,7 @@
 //! What a plan may use: how many threads and accumulators, how many channels at a time, and what pays where.
 
 use super::check::Checked;
-use super::cost::{Sums, is_read_from_memory, leaves_the_cache, work};
+use super::cost::{Sums, is_read_from_memory, keeps_zeros_instead_of_gathering, leaves_the_cache, work};
 use super::options::PlanOptions;
 use super::select::Kernel;
 use super::side_by_side::{SIDE_BY_SIDE, are_small};
@@ -209,19 +209,25 @@ impl Limits {
             .then(|| GatherShape::new(geometry, (width, tile_elements), (accumulator, comparing.lanes)))
             .flatten();
         let expands_anyway = expand.is_some_and(|shape| shape.pays(summing == Summing::Once, false));
-        let gathers_past = gather.is_some_and(|shape| shape.pays(geometry, comparing, true));
         let share = last_level_cache().bytes / n_workers.saturating_mul(2).max(1);
         let stays_close =
             SweepShape::reached(geometry, width).saturating_mul(accumulator) <= share.max(IN_PLACE_BYTES);
         // Those of other planes are copied from where they are held.
         let are_close = geometry.input_len().saturating_mul(width) <= tile_elements.saturating_mul(2);
         let keeps_far = is_wide || (second_terms && keeps_zeros_of_two_bytes());
-        let sums = Sums {
+        let added = Sums {
             of_maxima: checked.has_indices,
             are_few: is_sparse(geometry, SPARSE) && (are_close || (stays_close && keeps_far)),
-            in_output: own_type && !expands_anyway && !gathers_past,
-            are_complete: gathers_past || (!own_type && summing == Summing::All),
+            in_output: own_type && !expands_anyway,
+            are_complete: !own_type && summing == Summing::All,
             width,
+        };
+        let keeps_zeros = added.are_few && keeps_zeros_instead_of_gathering(checked);
+        let gathers_past = !keeps_zeros && gather.is_some_and(|shape| shape.pays(geometry, comparing, true));
+        let sums = Sums {
+            in_output: added.in_output && !gathers_past,
+            are_complete: added.are_complete || gathers_past,
+            ..added
         };
         let leaves = || leaves_the_cache(spec.direction, checked, sums);
         let streaming = options.streaming.unwrap_or_else(|| streaming_pays(n_workers) && leaves());
