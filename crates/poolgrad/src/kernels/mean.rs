@@ -7,8 +7,9 @@
 //!
 //! Step 1 is where the time goes. Where rows are neighbours in memory and not too long, some output rows are taken together and
 //! their input is read depth by depth, as memory is best read; otherwise an output row is taken at a time, and of a long one some
-//! columns. Most rows are added up in registers (`mean_columns.rs`). Sums are formed in f32 (f64 for f64) and rounded once. This
-//! order does not depend on how many columns are taken at a time, so a window wider than the buffers is no exception.
+//! columns. Most rows are added up in registers (`mean_columns.rs`). Of single channels, whole planes are averaged some at a time
+//! (`mean_whole.rs`). Sums are formed in f32 (f64 for f64) and rounded once. This order does not depend on how many columns are
+//! taken at a time, so a window wider than the buffers is no exception.
 //!
 //! Traffic per input: one read (more where windows overlap, from the cache); per output: one write.
 
@@ -17,9 +18,9 @@ use std::ops::Range;
 use fearless_simd::Simd;
 
 use super::mean_columns::{self, LINE, Rows};
-use super::mean_single;
 use super::rows::{self, ROW};
 use super::windows::{Columns, OutputRow, output_rows};
+use super::{mean_single, mean_whole};
 use crate::dtype::{Accumulator, Float};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
@@ -50,7 +51,7 @@ impl<'a, T: Float> Mean<'a, T> {
             + 3 * booked::<T::Acc>(ROW)
             + booked::<T>(COPIED)
             + booked::<T>(ROW)
-            + Columns::bytes()
+            + Columns::bytes().max(mean_whole::bytes::<T>())
     }
 }
 
@@ -58,6 +59,9 @@ impl<T: Float> TileKernel<T, T> for Mean<'_, T> {
     #[inline(always)]
     fn fill<S: Simd>(&self, simd: S, mut tile: Tile<'_, T, T>, mut scratch: Scratch<'_>) {
         let range = tile.range();
+        if self.geometry.output_len() == 1 && self.input.width_of(0) == 1 {
+            return mean_whole::fill(simd, (&self.input, self.from_memory), &self.geometry, tile, scratch);
+        }
         let mut work = Work {
             columns: scratch.row(TOGETHER),
             sums: scratch.row(ROW),

@@ -7,9 +7,9 @@
 use fearless_simd::Simd;
 
 use super::rows::{self, ROW};
-use crate::dtype::{Accumulator, Float, Sum};
+use crate::dtype::{Accumulator, Sum, Summed};
 
-/// The elements that are added up together: as many as [`Summed::widen_line`](crate::dtype::Summed::widen_line) takes.
+/// The elements that are added up together: as many as [`Summed::widen_line`] takes.
 pub(super) const LINE: usize = 32;
 
 /// The rows that are read at a time where they are long. Many that lie apart by a power of two share few sets of the first-level
@@ -29,7 +29,7 @@ pub(super) struct Rows<'a, T> {
     pub(super) n: usize,
 }
 
-impl<T: Float> Rows<'_, T> {
+impl<T: Summed<Acc: Accumulator>> Rows<'_, T> {
     /// Puts the sum of each column into `sums`, which are as many as columns; or adds its elements to these, if `adds`.
     #[inline(always)]
     pub(super) fn sum_up<S: Simd>(self, simd: S, sums: &mut [T::Acc], adds: bool) {

@@ -22,6 +22,7 @@ mod locate;
 mod mean;
 mod mean_columns;
 mod mean_single;
+mod mean_whole;
 mod outputs;
 mod planes;
 mod repeats;

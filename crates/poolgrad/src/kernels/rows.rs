@@ -64,21 +64,31 @@ pub(crate) fn add<A: Accumulator>(sums: &mut [A], terms: &[A]) {
 /// Adds rows, each as long as `sums` and one after the other in `rows`, to `sums`.
 #[inline(always)]
 pub(crate) fn add_rows<A: Accumulator>(sums: &mut [A], rows: &[A]) {
-    match sums.len() {
-        len if len == rows.len() => add(sums, rows),
-        32.. => add_columns::<A, 32>(sums, rows),
-        16.. => add_columns::<A, 16>(sums, rows),
-        8.. => add_columns::<A, 8>(sums, rows),
-        4.. => add_columns::<A, 4>(sums, rows),
-        len => rows.chunks_exact(len).for_each(|row| add(sums, row)),
+    let len = sums.len();
+    // The columns behind the last whole part, or those of that.
+    let left = |part: usize| (len - 1) % part + 1;
+    match len {
+        0 => (),
+        _ if len == rows.len() => add(sums, rows),
+        32.. => match left(32) {
+            17.. => add_columns::<A, 32, 32>(sums, rows),
+            9.. => add_columns::<A, 32, 16>(sums, rows),
+            _ => add_columns::<A, 32, 8>(sums, rows),
+        },
+        16.. if left(16) > 8 => add_columns::<A, 16, 16>(sums, rows),
+        16.. => add_columns::<A, 16, 8>(sums, rows),
+        8.. => add_columns::<A, 8, 8>(sums, rows),
+        4.. => add_columns::<A, 4, 4>(sums, rows),
+        _ => rows.chunks_exact(len).for_each(|row| add(sums, row)),
     }
 }
 
-/// As [`add_rows`], `N` columns at a time, whose sums stay in registers. The last `N` may overlap those before them.
+/// As [`add_rows`], `N` columns at a time, whose sums stay in registers, and the last `LAST`, of which some may be among those
+/// before them.
 #[inline(always)]
-fn add_columns<A: Accumulator, const N: usize>(sums: &mut [A], rows: &[A]) {
-    let end = sums.len() - N;
-    let last = with_rows::<A, N>(sums, rows, end);
+fn add_columns<A: Accumulator, const N: usize, const LAST: usize>(sums: &mut [A], rows: &[A]) {
+    let end = sums.len() - LAST;
+    let last = with_rows::<A, LAST>(sums, rows, end);
     for at in (0..end).step_by(N) {
         let columns = with_rows::<A, N>(sums, rows, at);
         sums[at..at + N].copy_from_slice(&columns);
@@ -181,4 +191,27 @@ pub(crate) fn store_few<T: Summed>(
 #[inline(always)]
 pub(crate) fn staging<'s, T: Element>(scratch: &mut Scratch<'s>) -> &'s mut [T] {
     scratch.row(ROW)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_added_column_by_column_in_their_order() {
+        for len in 0..100 {
+            for n_rows in [0, 1, 2, 5] {
+                // So different in size that their order matters.
+                let element = |i: usize| ((i * 37 % 101) as f32).powi(9) * if i % 3 == 0 { -1.0 } else { 1.0 };
+                let rows: Vec<f32> = (0..n_rows * len).map(element).collect();
+                let mut sums: Vec<f32> = (0..len).map(|column| column as f32 / 3.0).collect();
+                let mut want = sums.clone();
+                for (i, term) in rows.iter().enumerate() {
+                    want[i % len] += term;
+                }
+                add_rows(&mut sums, &rows);
+                assert_eq!(sums, want, "{n_rows} rows of {len}");
+            }
+        }
+    }
 }

@@ -44,7 +44,8 @@ fn pays_for_maxima(geometry: &Geometry, element: usize) -> bool {
 
 fn pays_for_means(geometry: &Geometry, element: usize) -> bool {
     let plane = geometry.input_len().saturating_mul(element);
-    plane <= SMALL_MEAN && are_short(geometry) && are_quicker_together(geometry)
+    // Whole planes are worked on some at a time anyway.
+    geometry.output_len() > 1 && plane <= SMALL_MEAN && are_short(geometry) && are_quicker_together(geometry)
 }
 
 /// Whether the means of a small plane take longer alone than side by side with others.
@@ -93,8 +94,9 @@ mod tests {
     #[test]
     fn means_of_few_elements_are_formed_side_by_side() {
         let cases = [
-            ("few elements", [1, 7, 7], [1, 1, 1], true),
-            ("more than one alone takes", [1, 30, 30], [1, 1, 1], false),
+            ("few elements", [1, 7, 7], [1, 1, 2], true),
+            ("a whole plane", [1, 7, 7], [1, 1, 1], false),
+            ("more than one alone takes", [1, 30, 30], [1, 1, 2], false),
             ("few for each of many outputs", [1, 60, 12], [1, 30, 1], true),
             ("the same in a larger plane", [1, 100, 12], [1, 50, 1], false),
             ("as many outputs as still pay", [1, 60, 12], [1, 30, 11], true),

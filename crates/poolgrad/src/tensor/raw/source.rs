@@ -92,25 +92,38 @@ impl<'a, T: Element> Source<'a, T> {
         }
     }
 
-    /// All elements of `groups`, one group after the other: where they lie, or copied to the front of `buffer`.
+    /// All elements of `groups`, one group after the other, if they lie so.
     ///
     /// # Panics
-    /// If there are no such groups, or they have to be copied and `buffer` is too short.
+    /// If there are no such groups.
+    #[inline(always)]
+    pub(crate) fn consecutive_groups(&self, groups: Range<usize>) -> Option<&'a [T]> {
+        let lifted = &self.lifted;
+        assert!(groups.start < groups.end && groups.end <= lifted.n_groups(), "groups of this tensor");
+        if !lifted.are_groups_contiguous() {
+            return None;
+        }
+        let n_elements = groups.len() * lifted.plane_len() * lifted.width_of(groups.start);
+        let origin = self.origin.wrapping_offset(lifted.place(groups.start, 0));
+        // SAFETY: the assertion above puts the groups inside the lifted shape, where these are consecutive elements
+        // that the view's layout names, as in `row`.
+        Some(unsafe { std::slice::from_raw_parts(origin, n_elements) })
+    }
+
+    /// The same: where they lie, or copied to the front of `buffer`.
+    ///
+    /// # Panics
+    /// As [`Source::consecutive_groups`], or if they have to be copied and `buffer` is too short.
     #[inline(never)]
     pub(crate) fn groups<'b>(&self, groups: Range<usize>, buffer: &'b mut [T]) -> &'b [T]
     where
         'a: 'b,
     {
-        let lifted = &self.lifted;
-        assert!(groups.start < groups.end && groups.end <= lifted.n_groups(), "groups of this tensor");
-        let len = lifted.plane_len();
-        if lifted.are_groups_contiguous() {
-            let n_elements = groups.len() * len * lifted.width_of(groups.start);
-            let origin = self.origin.wrapping_offset(lifted.place(groups.start, 0));
-            // SAFETY: the assertion above puts the groups inside the lifted shape, where these are consecutive elements
-            // that the view's layout names, as in `row`.
-            return unsafe { std::slice::from_raw_parts(origin, n_elements) };
+        if let Some(elements) = self.consecutive_groups(groups.clone()) {
+            return elements;
         }
+        let lifted = &self.lifted;
+        let len = lifted.plane_len();
         let mut n_elements = 0;
         for group in groups {
             for run in 0..len / lifted.run_len() {
