@@ -27,6 +27,9 @@ const PLANES: usize = 8;
 /// The columns of a plane that are added up in one go, so that those of all planes stay in the first-level cache.
 const COLUMNS: usize = 256;
 
+/// The lanes of the widest vector.
+const MOST_LANES: usize = 16;
+
 /// A vector of sums, and a block of 128 bits, which all processors turn without moving anything from one half to the other.
 type Vector<S, A> = <A as Accumulator>::Vector<S>;
 type Block<S, A> = <Vector<S, A> as SimdBase<S>>::Block;
@@ -162,14 +165,24 @@ impl<S: Simd> Planes<S> {
         n_planes: usize,
         columns: &mut [A],
     ) -> [A; PLANES] {
+        let Self { n_w, n_rows, .. } = *self;
         let mut starts = [0; PLANES];
         for (plane, start) in starts.iter_mut().enumerate() {
-            *start = plane.min(n_planes - 1) * self.n_rows * self.n_w;
+            *start = plane.min(n_planes - 1) * n_rows * n_w;
         }
+        // The rows of which whole vectors can be read, even of the last plane; of the others only what is there.
+        let behind = planes.len() - starts[PLANES - 1];
+        let n_whole = (behind + n_w).saturating_sub(V::LEN) / n_w;
         let mut of_planes = [V::splat(self.simd, A::ZERO); PLANES];
-        for row in 0..self.n_rows {
-            for (sums, start) in of_planes.iter_mut().zip(starts) {
-                *sums += self.vector::<V>(planes, start + row * self.n_w);
+        for row in 0..n_rows.min(n_whole) {
+            for (sums, &start) in of_planes.iter_mut().zip(&starts) {
+                let at = start + row * n_w;
+                *sums += V::from_slice(self.simd, &planes[at..at + V::LEN]);
+            }
+        }
+        for row in n_whole..n_rows {
+            for (sums, &start) in of_planes.iter_mut().zip(&starts) {
+                *sums += self.vector::<V>(planes, start + row * n_w);
             }
         }
         for (columns, sums) in columns.chunks_exact_mut(COLUMNS).zip(&of_planes) {
@@ -285,7 +298,7 @@ impl<S: Simd> Planes<S> {
         if let Some(elements) = elements.get(at..at + V::LEN) {
             return V::from_slice(self.simd, elements);
         }
-        let mut padded = [V::Element::ZERO; 16];
+        let mut padded = [V::Element::ZERO; MOST_LANES];
         padded[..elements.len() - at].copy_from_slice(&elements[at..]);
         V::from_slice(self.simd, &padded[..V::LEN])
     }

@@ -202,7 +202,8 @@ mod tests {
         for len in 0..100 {
             for n_rows in [0, 1, 2, 5] {
                 // So different in size that their order matters.
-                let element = |i: usize| ((i * 37 % 101) as f32).powi(9) * if i % 3 == 0 { -1.0 } else { 1.0 };
+                let element =
+                    |i: usize| ((i * 37 % 101) as f32).powi(9) * if i.is_multiple_of(3) { -1.0 } else { 1.0 };
                 let rows: Vec<f32> = (0..n_rows * len).map(element).collect();
                 let mut sums: Vec<f32> = (0..len).map(|column| column as f32 / 3.0).collect();
                 let mut want = sums.clone();
