@@ -18,6 +18,7 @@ mod gather;
 mod gather_places;
 mod gather_shape;
 mod gather_stock;
+mod late;
 mod locate;
 mod mean;
 mod mean_columns;

@@ -29,6 +29,8 @@ pub(crate) enum Summing {
     Few,
     /// In the output's own type, as none has more than one term, or few have.
     Once,
+    /// The first term of each in the output's own type, and those that come late beside it: few of few sums.
+    First,
 }
 
 /// The most planes that are worked on side by side.

@@ -13,7 +13,8 @@
 //!
 //! The sums are the output itself where it can hold them and is not to be streamed. Where it is of a narrower type and has
 //! many elements to each output, most of them zero, it is cleared instead of rounded, and only the sums that indices point
-//! to are cleared, rounded and written. Every index of the volume is found, inside its window or not: so this is also what
+//! to are cleared, rounded and written; or, if few windows share an input, it takes the first term of each sum itself, and only
+//! sums of several terms are formed beside it (see [`LateTerms`]). Every index of the volume is found, inside its window or not: so this is also what
 //! larger planes come to when a sweep has met far indices, as long as there is one for each worker and its sums take no
 //! more than a mebibyte beside the output.
 //!
@@ -24,6 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fearless_simd::Simd;
 
+use super::late::{Groups, LateTerms};
 use super::locate::FlatFrom;
 use super::outputs::{Outputs, Summing};
 use super::rows::{self, ROW};
@@ -51,6 +53,7 @@ impl Room {
     /// The sums that are formed at a time, unless one group has more; whether outputs are asked for from memory meanwhile.
     const fn sums(self, summing: Summing, fetches: bool) -> usize {
         match (self, summing) {
+            (Room::Output, Summing::First) => 12 << 10,
             // Only the calls cost time that each batch takes. Outputs that are asked for too early are in the way: on a Zen 4 with
             // as many of them as inputs, planes of 28x28 take 1.6 of the time.
             (Room::Output, _) if !fetches => 64 << 10,
@@ -59,7 +62,7 @@ impl Room {
             (Room::BesideSlices, _) if !fetches => 3 << 10,
             // What they become leaves the processor while the next are formed; for a batch of more than these it would wait.
             (_, Summing::Once) => 3 << 10,
-            (_, Summing::Few) => 6 << 10,
+            (_, Summing::Few | Summing::First) => 6 << 10,
             (_, Summing::All) => 3 << 9,
         }
     }
@@ -100,7 +103,20 @@ impl PlanesShape {
     /// The outputs of one group that are made ready at a time. Those of single planes are added as they come: sums and
     /// outputs are all close, and to make them ready would take longer than it saves.
     const fn ready(&self) -> usize {
-        if self.width == 1 { 0 } else { Terms::<f32>::most(self.width) }
+        if self.width == 1 || self.lists_late() { 0 } else { Terms::<f32>::most(self.width) }
+    }
+
+    const fn lists_late(&self) -> bool {
+        matches!(self.summing, Summing::First)
+    }
+
+    /// The most terms that come late to the sums of a batch, and the number of these sums.
+    const fn late(&self) -> (usize, usize) {
+        if self.lists_late() {
+            (self.batch.saturating_mul(self.output_len), self.batch.saturating_mul(self.group_len))
+        } else {
+            (0, 0)
+        }
     }
 
     /// The sums, and what they are rounded to, that a worker holds beside the output.
@@ -119,6 +135,7 @@ impl PlanesShape {
         let [n_sums, n_rounded] = self.held::<T>();
         let outputs = booked::<T>(self.loaded) + booked::<T::Acc>(self.loaded) + booked::<I>(self.loaded);
         let outputs = outputs + Terms::<T::Acc>::bytes(self.ready());
+        let outputs = outputs.saturating_add(LateTerms::<T::Acc>::bytes(self.late()));
         let all = booked::<T::Acc>(n_sums).saturating_add(booked::<T>(n_rounded)).saturating_add(outputs);
         // A row of indices is what the search for a bad one takes.
         all.max(booked::<I>(ROW))
@@ -149,6 +166,7 @@ struct Buffers<'s, T: Summed, I> {
     wide: &'s mut [T::Acc],
     indices: &'s mut [I],
     terms: Terms<'s, T::Acc>,
+    late: LateTerms<'s, T::Acc>,
 }
 
 impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
@@ -163,6 +181,7 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
             wide: scratch.row(loaded),
             indices: scratch.row(loaded),
             terms: Terms::new(&mut scratch, self.shape.ready()),
+            late: LateTerms::new(&mut scratch, self.shape.late()),
         };
         let sums_are_output = T::from_wide(&[]).is_some();
         let mut n_added = 0;
@@ -239,12 +258,24 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
     fn add(&self, groups: Range<usize>, sums: &mut [T::Acc], buffers: &mut Buffers<'_, T, I>) -> u64 {
         let width = self.outputs.width_of(groups.start);
         if self.shape.batch == 1 {
-            return self.add_group(groups.start, sums, buffers);
+            let n_added = self.add_group(groups.start, sums, buffers);
+            buffers.late.settle(sums);
+            return n_added;
         }
         let indices = self.outputs.indices.groups(groups.clone(), buffers.indices);
         let elements = self.outputs.grad_output.groups(groups, buffers.elements);
         let PlanesShape { group_len, output_len, fetches, .. } = self.shape;
         let mut n_added = indices.len() as u64;
+        if !T::Acc::TAKES_ALL && self.shape.lists_late() {
+            if fetches {
+                fetch_after((indices, elements), 0..indices.len());
+            }
+            let gradients = rows::widened::<T>(elements, buffers.wide);
+            let groups = Groups { group_len, output_len, width };
+            n_added -= buffers.late.add_or_list(sums, (indices, gradients), groups);
+            buffers.late.settle(sums);
+            return n_added;
+        }
         let mut planes = sums.chunks_exact_mut(group_len);
         if width == 1 {
             let gradients = rows::widened::<T>(elements, buffers.wide);
@@ -286,7 +317,11 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
         while let Some(row) = self.outputs.next_row(&mut rest, width) {
             let indices = indices.row(group, row.clone()).load(buffers.indices);
             let elements = grad_output.row(group, row).load(buffers.elements);
-            n_added -= if width == 1 {
+            n_added -= if !T::Acc::TAKES_ALL && self.shape.lists_late() {
+                let gradients = rows::widened::<T>(elements, buffers.wide);
+                let groups = Groups { group_len: sums.len(), output_len: indices.len(), width };
+                buffers.late.add_or_list(sums, (indices, gradients), groups)
+            } else if width == 1 {
                 add_plane(sums, (indices, rows::widened::<T>(elements, buffers.wide)), elements)
             } else {
                 buffers.terms.add_all((FlatFrom::new(0), &mut *sums), width, (indices, elements))

@@ -5,6 +5,7 @@
 use std::hint::black_box;
 
 use fearless_simd::Simd;
+use zerocopy::IntoBytes;
 
 use crate::dtype::{Accumulator, Element, Sum, Summed};
 use crate::exec::stream::{claim_next, claiming_pays};
@@ -31,17 +32,24 @@ const CLEARED: usize = 64;
 #[inline(always)]
 pub(crate) fn clear<A: Sum>(row: &mut [A]) {
     if size_of_val(row) > LONG {
-        return row.fill(A::ZERO);
+        return clear_long(row);
     }
     // Of a zero that it knows, the compiler makes a call, which takes longer to begin than a short row takes.
     row.fill(black_box(A::ZERO));
+}
+
+/// [`clear`] by the system's own routine: positive zero is made of zero bytes. Of elements that are zero, compilers made one loop
+/// together with that for short rows.
+#[inline(always)]
+fn clear_long<A: Sum>(row: &mut [A]) {
+    row.as_mut_bytes().fill(0);
 }
 
 /// The same for memory of an output, whose lines come from afar.
 #[inline(always)]
 pub(crate) fn clear_output<A: Sum>(row: &mut [A]) {
     if size_of_val(row) >= LONG_OUTPUT && !claiming_pays() {
-        return row.fill(A::ZERO);
+        return clear_long(row);
     }
     let zeros = [black_box(A::ZERO); CLEARED];
     let (parts, rest) = row.as_chunks_mut();

@@ -88,9 +88,11 @@ pub(super) struct Limits {
     pub(super) summing: Summing,
     /// Whether, in a sweep, few are given more than one term, and there is room for these.
     pub(super) second_terms: bool,
-    /// Whether that is faster than to clear and to round few sums of whole planes: on a first Zen, two threads, 24 problems in 16 bits
-    /// and channels-last order take 0.76 of the time, 0.59 to 1.06, but in rows of single channels 1.3 to 3.1. With vectors of 64
-    /// bytes it was not timed.
+    /// Whether, in whole planes, so few are given more than one term that the output takes the first terms.
+    pub(super) first_terms: bool,
+    /// Whether to sweep is faster than to clear and to round few sums of whole planes: on a first Zen, two threads, 24 problems in
+    /// 16 bits and channels-last order take 0.76 of the time, 0.59 to 1.06, but in rows of single channels 1.3 to 3.1. With vectors
+    /// of 64 bytes it was not timed.
     pub(super) sweeps_few: bool,
     /// Whether the output can hold them.
     pub(super) in_place: bool,
@@ -195,6 +197,8 @@ impl Limits {
             && (is_sparse(geometry, SPARSE_TO_SWEEP) || (width > 1 && is_narrow))
             && are_apart(geometry, if rounds_slowly { APART_NARROWLY } else { APART })
             && SweepShape::takes_second_terms(geometry, width);
+        let first_terms = summing == Summing::Few
+            && covered(geometry).saturating_mul(2) <= geometry.input_len().saturating_mul(3);
         let own_type = summing == Summing::Once || second_terms || is_wide;
         let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
         let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();
@@ -258,7 +262,8 @@ impl Limits {
             gathering_pays,
             summing,
             second_terms,
-            sweeps_few: second_terms && width > 1 && is_narrow,
+            first_terms,
+            sweeps_few: second_terms && width > 1 && is_narrow && !first_terms,
             in_place,
             streaming,
             streams_rows,
@@ -275,10 +280,15 @@ fn is_sparse(geometry: &Geometry, least: usize) -> bool {
 
 /// Whether windows share so few inputs that few sums have second terms.
 fn are_apart(geometry: &Geometry, least: u128) -> bool {
-    let covered = geometry.axes.iter().map(AxisWindows::all_covered).fold(1, usize::saturating_mul);
-    let [inputs, outputs, covered] = [geometry.input_len(), geometry.output_len(), covered].map(|n| n as u128);
+    let [inputs, outputs, covered] =
+        [geometry.input_len(), geometry.output_len(), covered(geometry)].map(|n| n as u128);
     // Inputs to an output, by windows that an input lies in.
     inputs * inputs >= outputs.saturating_mul(covered).saturating_mul(least)
+}
+
+/// The inputs of all windows of a plane, each counted as often as it lies in one.
+fn covered(geometry: &Geometry) -> usize {
+    geometry.axes.iter().map(AxisWindows::all_covered).fold(1, usize::saturating_mul)
 }
 
 /// How the sums of a max gradient are formed, if they are few from so many inputs to an output on.

@@ -71,7 +71,7 @@ impl TypedTask for Run<'_, '_> {
                         run_tiles(&kernel, &target, usize::MAX, &mut crew);
                         kernel.found_all()
                     }
-                    (None, Summing::Once) => {
+                    (None, Summing::Once | Summing::First) => {
                         let outputs = plan.outputs::<T::Once, I>(inputs, way.width);
                         plan.scatter(way, &outputs, grad_input.reborrow(), &mut crew)
                     }

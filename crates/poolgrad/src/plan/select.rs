@@ -171,6 +171,7 @@ impl Way {
             // Of planes that are too large for a table of all sums, only those with second terms are kept aside.
             Kernel::ScatterSweep if limits.sweeps_once() => Summing::Once,
             Kernel::ScatterSweep => Summing::All,
+            Kernel::ScatterPlanes if limits.first_terms => Summing::First,
             _ => limits.summing,
         };
         let groups_at_hand = !limits.streaming && checked.lifted.grouped(width).are_groups_contiguous();
@@ -196,7 +197,7 @@ impl Way {
     /// How planes are scattered to as a whole.
     pub(super) fn planes(&self, geometry: &Geometry) -> PlanesShape {
         let room = match self.groups_at_hand {
-            true if self.is_wide || self.summing == Summing::Once => Room::Output,
+            true if self.is_wide || matches!(self.summing, Summing::Once | Summing::First) => Room::Output,
             true => Room::BesideSlices,
             false => Room::Beside,
         };
@@ -216,7 +217,7 @@ impl Way {
                 return (buckets.bytes::<T, I>(), buckets.shared_bytes());
             }
             Kernel::ScatterPlanes | Kernel::ScatterSweep | Kernel::ExpandRows => match self.summing {
-                Summing::Once => self.bytes_to_scatter::<T::Once, I>(geometry),
+                Summing::Once | Summing::First => self.bytes_to_scatter::<T::Once, I>(geometry),
                 Summing::Few | Summing::All => self.bytes_to_scatter::<T, I>(geometry),
             },
             Kernel::GatherRows => self.gather.as_ref().map_or(0, Gather::<T, I>::bytes),
