@@ -13,10 +13,11 @@
 //!
 //! The sums are the output itself where it can hold them and is not to be streamed. Where it is of a narrower type and has
 //! many elements to each output, most of them zero, it is cleared instead of rounded, and only the sums that indices point
-//! to are cleared, rounded and written; or, if few windows share an input, it takes the first term of each sum itself, and only
-//! sums of several terms are formed beside it (see [`LateTerms`]). Every index of the volume is found, inside its window or not: so this is also what
-//! larger planes come to when a sweep has met far indices, as long as there is one for each worker and its sums take no
-//! more than a mebibyte beside the output.
+//! to are cleared, rounded and written; or, if few windows share an input, it takes the first term of each sum itself, and
+//! only sums of several terms are formed beside it (see [`LateTerms`]).
+//!
+//! Every index of the volume is found, inside its window or not: so this is also what larger planes come to when a sweep has
+//! met far indices, as long as there is one for each worker and its sums take no more than a mebibyte beside the output.
 //!
 //! Traffic per output: its gradient and index, read once; per input: one write of its gradient.
 
@@ -106,6 +107,7 @@ impl PlanesShape {
         if self.width == 1 || self.lists_late() { 0 } else { Terms::<f32>::most(self.width) }
     }
 
+    /// Whether sums are formed beside the output once a term came late to them.
     const fn lists_late(&self) -> bool {
         matches!(self.summing, Summing::First)
     }

@@ -120,23 +120,30 @@ fn repeat_each<T: Element>(values: &[T], memory: &mut [T], in_output: bool) {
                 claim_next(&memory[..len]);
             }
             match size_of::<T>() {
-                2 => repeat_over::<T, 32>(value, memory, len),
-                4 => repeat_over::<T, 16>(value, memory, len),
-                _ => repeat_over::<T, 8>(value, memory, len),
+                2 => repeat_over::<T, 16>(value, memory, len),
+                4 => repeat_over::<T, 8>(value, memory, len),
+                _ => repeat_over::<T, 4>(value, memory, len),
             }
         }
     }
 }
 
-/// Fills the first `len` places of `memory` with `value`, `N` at a time. What follows them there may be written too: it is filled
-/// next, and to stop within a vector would take longer.
+/// Fills the first `len` places of `memory` with `value`, `N` at a time, which are half a cache line. What follows them there may
+/// be written too: it is filled next, and to stop within a vector would take longer.
+///
+/// What lies on two lines takes twice as long to write. So only the first vector may, and overlaps the second.
 #[inline(always)]
 fn repeat_over<T: Element, const N: usize>(value: T, memory: &mut [T], len: usize) {
-    for start in (0..len).step_by(N) {
-        match memory[start..].first_chunk_mut::<N>() {
-            Some(places) => *places = [value; N],
-            None => memory[start..len].fill(value),
-        }
+    let Some(first) = memory.first_chunk_mut::<N>() else { return memory[..len].fill(value) };
+    *first = [value; N];
+    let second = match first.as_ptr().align_offset(size_of_val(first)) {
+        0 => N,
+        offset => offset.min(N),
+    };
+    let (rest, left) = (&mut memory[second..], len.saturating_sub(second));
+    match rest.as_chunks_mut::<N>().0.get_mut(..left.div_ceil(N)) {
+        Some(vectors) => vectors.fill([value; N]),
+        None => rest[..left].fill(value),
     }
 }
 

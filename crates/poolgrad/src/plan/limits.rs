@@ -88,7 +88,9 @@ pub(super) struct Limits {
     pub(super) summing: Summing,
     /// Whether, in a sweep, few are given more than one term, and there is room for these.
     pub(super) second_terms: bool,
-    /// Whether, in whole planes, so few are given more than one term that the output takes the first terms.
+    /// Whether, in whole planes, the output takes the first term of each. On a first Zen, two threads, 40 problems in 16 bits take
+    /// 0.62 to 0.92 of the time that they took cleared and rounded or, of channels, swept; with windows that share more inputs than
+    /// this tells of, 1.1 to 1.7.
     pub(super) first_terms: bool,
     /// Whether to sweep is faster than to clear and to round few sums of whole planes: on a first Zen, two threads, 24 problems in
     /// 16 bits and channels-last order take 0.76 of the time, 0.59 to 1.06, but in rows of single channels 1.3 to 3.1. With vectors
