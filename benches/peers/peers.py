@@ -27,6 +27,9 @@ SECONDS_PER_ROUND = 0.06
 PAUSE_SECONDS = 0.03
 # Shorter calls are made several times in a row.
 SAMPLE_SECONDS = 50e-6
+# Calls that the library repeats by itself: how long they take together, and how long they are made.
+SAMPLE_SECONDS_WITHIN = 1e-3
+SECONDS_WITHIN = 0.3
 # The least size of a grad_input that counts for the means.
 MEAN_FROM_BYTES = 1 << 20
 
@@ -45,9 +48,7 @@ def main():
     time_onednn = onednn(arguments)
     rows = []
     for line in problems:
-        row = compare(torch, library, line, arguments)
-        if time_onednn is not None:
-            row.update(time_onednn(Problem(line)))
+        row = compare(torch, library, line, arguments, time_onednn)
         rows.append(row)
         if not arguments.json:
             print_row(row, first=len(rows) == 1)
@@ -150,7 +151,7 @@ def load(path):
     tensor = ctypes.POINTER(Tensor)
     library.poolgrad_peer_new.argtypes = [ctypes.c_char_p, tensor, tensor, tensor, ctypes.c_size_t]
     library.poolgrad_peer_new.restype = ctypes.c_void_p
-    library.poolgrad_peer_run.argtypes = [ctypes.c_void_p]
+    library.poolgrad_peer_run.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     library.poolgrad_peer_free.argtypes = [ctypes.c_void_p]
     library.poolgrad_peer_describe.argtypes = [ctypes.c_void_p]
     library.poolgrad_peer_describe.restype = ctypes.c_char_p
@@ -169,8 +170,8 @@ class Peer:
         if not self.peer:
             sys.exit(f"error: {line}: {library.poolgrad_peer_error().decode()}")
 
-    def __call__(self):
-        if self.library.poolgrad_peer_run(self.peer):
+    def __call__(self, n_calls=1):
+        if self.library.poolgrad_peer_run(self.peer, n_calls):
             sys.exit(f"error: {self.library.poolgrad_peer_error().decode()}")
 
     def kernel(self):
@@ -254,7 +255,7 @@ def memory_for_torch(torch, problem, grad_output, values, indices):
 
 # ---- comparison ----
 
-def compare(torch, library, line, arguments):
+def compare(torch, library, line, arguments, time_onednn):
     problem = Problem(line)
     torch.manual_seed(1)
     dtype = torch_dtype(torch, problem.dtype)
@@ -282,6 +283,10 @@ def compare(torch, library, line, arguments):
     agreement = agree(torch, problem, line, ours, theirs)
     times = measure(sides, arguments.quick)
     int64, int32 = times["poolgrad"], times.get("poolgrad_int32", times["poolgrad"])
+    beside_onednn = time_onednn(problem) if time_onednn else {}
+    if beside_onednn:
+        least_read = sides.get("poolgrad_int32", with_int64)
+        beside_onednn["poolgrad_within_ms"] = measure_within(least_read, arguments.quick)
     return {
         "problem": line,
         "dtype": problem.dtype,
@@ -293,6 +298,7 @@ def compare(torch, library, line, arguments):
         "kernel": with_int64.kernel(),
         "agreement": agreement,
         "grad_input_bytes": ours.nelement() * ours.element_size(),
+        **beside_onednn,
     }
 
 
@@ -358,6 +364,20 @@ def timed(side, n_calls):
     return (time.perf_counter() - start) / n_calls
 
 
+def measure_within(peer, quick):
+    """The median time in milliseconds of calls that the library repeats by itself, without Python in between.
+
+    oneDNN is timed by a program of C++.
+    """
+    n_calls = max(1, math.ceil(SAMPLE_SECONDS_WITHIN / max(timed(peer, 1), 1e-9)))
+    samples, begin = [], time.perf_counter()
+    while len(samples) < 3 or (not quick and time.perf_counter() - begin < SECONDS_WITHIN):
+        start = time.perf_counter()
+        peer(n_calls)
+        samples.append((time.perf_counter() - start) / n_calls)
+    return statistics.median(samples) * 1e3
+
+
 def onednn(arguments):
     """A function that gives oneDNN's time for a problem, or None without its program."""
     if arguments.onednn is None:
@@ -387,7 +407,10 @@ def print_row(row, first):
         print(f"{'problem':<62} {'PyTorch':>9} {'poolgrad':>9} {'int32':>9}   {'ratio':>6} {'int32':>6}  agreement")
     int32 = row["poolgrad_int32_ms"]
     int32 = "" if int32 is None else f"{int32:.3f}"
-    more = f", oneDNN {row['onednn_ms']:.3f} ms ({row['onednn_layout']})" if row.get("onednn_ms") else ""
+    more = ""
+    if "onednn_ms" in row:
+        times = f"{row['onednn_ms']:.4f} ms ({row['onednn_layout']}) to {row['poolgrad_within_ms']:.4f} ms"
+        more = f", oneDNN {times}: {row['onednn_ms'] / row['poolgrad_within_ms']:.2f}"
     print(f"{row['problem']:<62} {row['torch_ms']:>9.3f} {row['poolgrad_ms']:>9.3f} {int32:>9}   "
           f"{row['ratio']:>6.2f} {row['ratio_int32']:>6.2f}  {row['agreement']}{more}", flush=True)
 

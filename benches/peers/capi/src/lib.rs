@@ -91,15 +91,15 @@ pub unsafe extern "C" fn poolgrad_peer_new(
     }
 }
 
-/// Computes the gradient. Returns 0, or 1 if that fails, and `poolgrad_peer_error` says why.
+/// Computes the gradient `n_calls` times. Returns 0, or 1 if that fails, and `poolgrad_peer_error` says why.
 ///
 /// # Safety
 /// `peer` is from [`poolgrad_peer_new`] and was not freed; nobody else uses it or writes its tensors meanwhile.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn poolgrad_peer_run(peer: *mut Peer) -> i32 {
+pub unsafe extern "C" fn poolgrad_peer_run(peer: *mut Peer, n_calls: usize) -> i32 {
     // SAFETY: the caller vouches for a peer that nobody else uses.
     let peer = unsafe { &mut *peer };
-    match peer.run() {
+    match (0..n_calls).try_for_each(|_| peer.run()) {
         Ok(()) => 0,
         Err(error) => {
             remember(&error);
