@@ -222,7 +222,7 @@ mod tests {
         let peer = unsafe { poolgrad_peer_new(problem, &grad_output, &indices, &target, 1) };
         assert!(!peer.is_null());
         // SAFETY: the peer was just made.
-        assert_eq!(unsafe { poolgrad_peer_run(peer) }, 0);
+        assert_eq!(unsafe { poolgrad_peer_run(peer, 2) }, 0);
         // SAFETY: the peer was just made.
         let text = unsafe { poolgrad_peer_describe(peer) };
         // SAFETY: the text lives as long as the peer.
