@@ -59,6 +59,7 @@ fn few_sums_are_swept_in_groups_of_which_planes_would_take_no_first_terms() {
     assert_eq!(first("adaptive_max_grad n16c64 in7x96 out5x2 f16 ndhwc"), "scatter:sweep");
     assert_eq!(first("adaptive_max_grad n16c64 in7x96 out5x2 f16"), "scatter:planes");
     assert_eq!(first("adaptive_max_grad n8c64 in20x20 out3 f16 ndhwc"), "scatter:planes");
+    assert_eq!(first("adaptive_max_grad n8c64 in20x20 out3 f16"), "scatter:planes");
     // Where windows share much, no terms are kept aside.
     assert_eq!(first("max_grad n8c64 in20x20 k18 s1 f16 ndhwc"), "scatter:planes");
 }

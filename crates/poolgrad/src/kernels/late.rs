@@ -151,24 +151,8 @@ impl<'s, A: Sum> LateTerms<'s, A> {
 
 #[cfg(test)]
 mod tests {
-    use half::bf16;
-
+    use super::super::second::tests::{Once, row, values};
     use super::*;
-    use crate::dtype::Float;
-
-    type Once = <bf16 as Float>::Once;
-
-    fn row(values: &[f32]) -> Vec<Once> {
-        let mut row = vec![Once::ZERO; values.len()];
-        Once::round_terms(values, &mut row);
-        row
-    }
-
-    fn values(row: &[Once]) -> Vec<f32> {
-        let mut values = vec![0.0; row.len()];
-        Once::widen_terms(row, &mut values);
-        values
-    }
 
     fn with_late_terms((n_terms, n_sums): (usize, usize), test: impl FnOnce(&mut LateTerms<'_, Once>)) {
         let mut memory = vec![0xff; LateTerms::<Once>::bytes((n_terms, n_sums))];

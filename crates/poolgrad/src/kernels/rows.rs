@@ -45,7 +45,7 @@ fn clear_long<A: Sum>(row: &mut [A]) {
     row.as_mut_bytes().fill(0);
 }
 
-/// The same for memory of an output, whose lines come from afar.
+/// [`clear`] for memory of an output, whose lines come from afar.
 #[inline(always)]
 pub(crate) fn clear_output<A: Sum>(row: &mut [A]) {
     if size_of_val(row) >= LONG_OUTPUT && !claiming_pays() {

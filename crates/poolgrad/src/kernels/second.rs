@@ -138,21 +138,21 @@ fn find((slots, places): (&mut [u16], &mut [u32]), n_sums: &mut usize, place: u3
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use half::bf16;
 
     use super::*;
     use crate::dtype::Float;
 
-    type Once = <bf16 as Float>::Once;
+    pub(in crate::kernels) type Once = <bf16 as Float>::Once;
 
-    fn row(values: &[f32]) -> Vec<Once> {
+    pub(in crate::kernels) fn row(values: &[f32]) -> Vec<Once> {
         let mut row = vec![Once::ZERO; values.len()];
         Once::round_terms(values, &mut row);
         row
     }
 
-    fn values(row: &[Once]) -> Vec<f32> {
+    pub(in crate::kernels) fn values(row: &[Once]) -> Vec<f32> {
         let mut values = vec![0.0; row.len()];
         Once::widen_terms(row, &mut values);
         values

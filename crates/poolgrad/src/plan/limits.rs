@@ -199,6 +199,7 @@ impl Limits {
             && (is_sparse(geometry, SPARSE_TO_SWEEP) || (width > 1 && is_narrow))
             && are_apart(geometry, if rounds_slowly { APART_NARROWLY } else { APART })
             && SweepShape::takes_second_terms(geometry, width);
+        // An input lies in at most one and a half windows in the mean.
         let first_terms = summing == Summing::Few
             && covered(geometry).saturating_mul(2) <= geometry.input_len().saturating_mul(3);
         let own_type = summing == Summing::Once || second_terms || is_wide;
