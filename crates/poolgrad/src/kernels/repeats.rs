@@ -107,12 +107,17 @@ impl<'s> Repeats<'s> {
         }
         let lanes = S::u8s::LEN / size_of::<T>();
         let end = (n_rows - 1) * n_columns + n_columns.max(lanes);
-        let are_simple = rows.get(..end).is_some_and(|rows| before_page_end(rows).is_none());
+        // A vector that is one of an aligned array of these reaches over no end of a page.
+        let are_aligned =
+            [rows.as_ptr().addr(), n_columns * size_of::<T>()].iter().all(|n| n.is_multiple_of(S::u8s::LEN));
+        let are_simple = rows.get(..end).is_some_and(|rows| are_aligned || before_page_end(rows).is_none());
         // The last vector may overlap the one before it.
         let last = n_columns.saturating_sub(lanes);
+        // In a row of a single stretch all vectors are the same.
+        let is_even = self.stretches[n_columns - 1] == 0;
         let mut column = 0;
+        let mut vector = self.vector(simd, cells, 0);
         loop {
-            let vector = self.vector(simd, cells, column);
             let mut at = column;
             for _ in 0..n_rows {
                 if are_simple {
@@ -126,6 +131,9 @@ impl<'s> Repeats<'s> {
                 return;
             }
             column = last.min(column + lanes);
+            if !is_even {
+                vector = self.vector(simd, cells, column);
+            }
         }
     }
 
