@@ -17,6 +17,9 @@ const MOST_PLACES: usize = 8;
 /// The places of a window that are compared sooner than sums are formed in the output.
 const FEW_PLACES: usize = 4;
 
+/// The elements of a plane of which several fit the second-level cache.
+const SMALL: usize = 16 << 10;
+
 /// Windows that touch, and the outputs that are worked on at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ExpandShape {
@@ -81,7 +84,8 @@ impl ExpandShape {
     /// every processor), where sums would have to be rounded, and where groups of channels are written past the cache anyway.
     pub(crate) fn pays(&self, is_narrow: bool, streaming: bool) -> bool {
         let are_few = self.window.iter().product::<usize>() <= FEW_PLACES;
-        let compares_few = are_few && (self.width > 1 || comparing_single_channels_pays());
+        let are_small = self.dims.iter().product::<usize>() <= SMALL;
+        let compares_few = are_few && (self.width > 1 || comparing_single_channels_pays(are_small));
         compares_few || is_narrow || (streaming && self.width > 1)
     }
 

@@ -32,8 +32,8 @@ pub(crate) fn works_by_halves() -> bool {
 ///
 /// To clear lines in the cache takes less than to make them elsewhere and to write them past it: on a Zen 4 with 32 MiB, gradients of
 /// maxima of 25 to 34 MB with at least 32 inputs to an output take 0.38 to 0.99 of the time by ordinary stores. On a Zen 3 others of
-/// that size gained from the opposite. (It was not tried with these there; on Intel's processors all of a share is kept anyway.) On a
-/// first Zen with 8 MiB one of 6.6 MB takes 0.64 of the time.
+/// that size gained from the opposite, and so do these: 13 of 23 to 51 MB take 0.97 to 2.1 of the time by ordinary stores, 1.4 by
+/// geometric mean. (On Intel's processors all of a share is kept anyway.) On a first Zen with 8 MiB one of 6.6 MB takes 0.64 of the time.
 pub(crate) fn keeps_zeros() -> bool {
     !imp::is_older_amd() || is_first_zen()
 }
@@ -54,13 +54,17 @@ pub(crate) fn permuted_lines_pay() -> bool {
     !is_first_zen()
 }
 
-/// Whether cells of single channels should be filled by comparing few places with each output, rather than cleared and added to.
+/// Whether cells of single channels should be filled by comparing few places with each output, rather than cleared and added to; of
+/// planes of which several fit the second-level cache (`are_small`), or of larger ones.
 ///
 /// A first Zen takes two operations for each on 32 bytes: 16 gradients of windows of two and four places in `f32` and `f64` take 0.30 to
 /// 0.98 of the time by sums, 0.69 by geometric mean, and six whose planes are too large for that, and which are swept, 0.79 to 1.05. In
 /// 16 bits sums took 0.70 to 1.20 of the time, and 0.85 to 1.58 where planes are swept, so that these are compared there, too.
-pub(crate) fn comparing_single_channels_pays() -> bool {
-    !is_first_zen()
+///
+/// On a Zen 3, 22 small problems in `f32` and `f64` take 0.42 to 1.14 of the time by sums, 0.83 by geometric mean; of eight with larger
+/// planes or swept ones, that were streamed, two 1.02 and 1.04 and the others 1.05 to 1.36.
+pub(crate) fn comparing_single_channels_pays(are_small: bool) -> bool {
+    !(is_first_zen() || (are_small && imp::is_older_amd()))
 }
 
 /// Whether this is one of AMD's first Zen processors, which work on vectors of 32 bytes by halves.
