@@ -31,6 +31,7 @@ use super::spread_evenly;
 use super::stretches::{Stretches, multiply};
 use super::widen::{MOST_OUTPUTS, OutputRows, Widen, most_pitch, pitch};
 use crate::dtype::{Element, Float, Sum};
+use crate::exec::stream::permuted_lines_pay;
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::partition::{Partition, Wanted, even};
@@ -258,11 +259,12 @@ impl<T: Float> Spread<'_, T> {
         let row = &mut row[..block.w.n_places * width];
         for (number, rows) in block.h.iter().enumerate() {
             let cells = &rounded.elements[number * rounded.pitch..];
+            let by_lines = permuted_lines_pay::<T>(depths.len() * rows.places.len());
             let mut is_repeated = false;
             for d in depths.clone() {
                 for h in rows.places.clone() {
                     let flat = self.flat(block, d, h);
-                    if block.stream(cells, &[0], (group, flat), out) {
+                    if by_lines && block.stream(cells, &[0], (group, flat), out) {
                         continue;
                     }
                     if block.w.are_places() {
@@ -290,7 +292,8 @@ impl<T: Float> Spread<'_, T> {
     ) -> usize {
         let are_whole = block.w.n_places == self.geometry.input()[2];
         let close = if depths.len() < FEW_DEPTHS { CLOSE / 2 } else { CLOSE };
-        if !are_whole || block.slab_len(1) * size_of::<T>() <= close {
+        let is_long = block.slab_len(1) * size_of::<T>() > close;
+        if !(are_whole && is_long && permuted_lines_pay::<T>(depths.len())) {
             return 0;
         }
         self.flush(group, block, slabs, out);

@@ -6,7 +6,7 @@ use fearless_simd::Simd;
 use super::repeats::Repeats;
 use super::stretches::{Stretches, copy_over, multiply};
 use crate::dtype::Element;
-use crate::exec::stream::{claim_next, permuted_lines_pay};
+use crate::exec::stream::claim_next;
 use crate::tensor::raw::OutTile;
 
 /// The elements of a row that is long enough to be written out alone.
@@ -34,9 +34,6 @@ impl<S: Simd> Block<'_, S> {
         place: (usize, usize),
         out: &mut OutTile<'_, T>,
     ) -> bool {
-        if !permuted_lines_pay() {
-            return false;
-        }
         let Some(repeats) = self.repeats.as_ref().filter(|repeats| repeats.have_lines::<T>()) else { return false };
         out.stream(self.simd, place, starts.len() * self.w.n_places, |at| repeats.lines(cells, starts, at))
     }

@@ -44,14 +44,19 @@ pub(crate) fn keeps_zeros_of_two_bytes() -> bool {
     is_first_zen()
 }
 
-/// Whether rows of averages should be made line by line on their way past the cache, by permutations of the bytes of vectors, rather
-/// than put together in the cache and copied from there.
+/// Whether rows of averages that are written so many times should be made line by line on their way past the cache, by permutations of
+/// the bytes of vectors, rather than put together in the cache and copied from there.
 ///
 /// A first Zen (an EPYC 7001 was measured) permutes 32 bytes by 18 operations, eight of which turn its halves round: 17 averages
 /// take 0.49 to 1.03 of the time if rows are put together, 0.76 by geometric mean. (Permutations of 16 bytes take longer, 1.1 and 1.2
 /// of the time by lines and together.)
-pub(crate) fn permuted_lines_pay() -> bool {
-    !is_first_zen()
+///
+/// A Zen 3 permutes words by one instruction, but makes a line by some 90: 13 averages in `f32` and `f64` whose slabs are repeated take
+/// 0.60 to 1.21 of the time if these are put together, 0.85 by geometric mean; three whose slabs are not, 1.2 to 1.5, and five in 16
+/// bits 1.00 to 1.13.
+pub(crate) fn permuted_lines_pay<T>(n_copies: usize) -> bool {
+    let are_repeated_words = n_copies > 1 && size_of::<T>() >= size_of::<u32>();
+    !(is_first_zen() || (are_repeated_words && imp::is_older_amd()))
 }
 
 /// Whether cells of single channels should be filled by comparing few places with each output, rather than cleared and added to; of
