@@ -51,7 +51,7 @@ pub(crate) fn keeps_zeros_of_two_bytes() -> bool {
 /// take 0.49 to 1.03 of the time if rows are put together, 0.76 by geometric mean. (Permutations of 16 bytes take longer, 1.1 and 1.2
 /// of the time by lines and together.)
 ///
-/// A Zen 3 permutes words by one instruction, but makes a line by some 90: 13 averages in `f32` and `f64` whose slabs are repeated take
+/// A Zen 3 permutes words by one instruction, but makes a line by some 80: 13 averages in `f32` and `f64` whose slabs are repeated take
 /// 0.60 to 1.21 of the time if these are put together, 0.85 by geometric mean; three whose slabs are not, 1.2 to 1.5, and five in 16
 /// bits 1.00 to 1.13.
 pub(crate) fn permuted_lines_pay<T>(n_copies: usize) -> bool {
@@ -66,8 +66,8 @@ pub(crate) fn permuted_lines_pay<T>(n_copies: usize) -> bool {
 /// 0.98 of the time by sums, 0.69 by geometric mean, and six whose planes are too large for that, and which are swept, 0.79 to 1.05. In
 /// 16 bits sums took 0.70 to 1.20 of the time, and 0.85 to 1.58 where planes are swept, so that these are compared there, too.
 ///
-/// On a Zen 3, 22 small problems in `f32` and `f64` take 0.42 to 1.14 of the time by sums, 0.83 by geometric mean; of eight with larger
-/// planes or swept ones, that were streamed, two 1.02 and 1.04 and the others 1.05 to 1.36.
+/// On a Zen 3, 22 problems in `f32` and `f64` with small planes take 0.42 to 1.14 of the time by sums, 0.83 by geometric mean, and twelve
+/// with larger ones 0.71 to 1.36, 1.03 by geometric mean: three less, and those that are swept all more.
 pub(crate) fn comparing_single_channels_pays(are_small: bool) -> bool {
     !(is_first_zen() || (are_small && imp::is_older_amd()))
 }
