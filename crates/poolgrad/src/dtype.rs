@@ -155,6 +155,13 @@ pub(crate) trait Summed: Element {
     fn widen(row: &[Self], wide: &mut [Self::Acc]);
     /// Rounds each of `wide` to nearest even into `row`. Both have the same length.
     fn narrow(wide: &[Self::Acc], row: &mut [Self]);
+    /// [`Summed::narrow`] that leaves zeros, for the next sums to begin with: to clear them elsewhere would take another round through
+    /// the cache.
+    #[inline(always)]
+    fn drain(wide: &mut [Self::Acc], row: &mut [Self]) {
+        Self::narrow(wide, row);
+        wide.fill(Self::Acc::ZERO);
+    }
     /// [`Summed::widen`] of as many as fill a cache line, in registers: where that is no loop, and the level has instructions for it.
     #[inline(always)]
     fn widen_line<S: Simd>(_: S, _: &[Self; 32]) -> Option<[Self::Acc; 32]> {
@@ -303,6 +310,13 @@ impl Summed for f16 {
         }
     }
     #[inline(always)]
+    fn drain(wide: &mut [f32], row: &mut [Self]) {
+        if !simd::drain_f16(wide, row) {
+            row.convert_from_f32_slice(wide);
+            wide.fill(0.0);
+        }
+    }
+    #[inline(always)]
     fn widen_line<S: Simd>(simd: S, row: &[Self; 32]) -> Option<[f32; 32]> {
         simd::widen_f16_line(simd, row)
     }
@@ -346,6 +360,13 @@ impl Summed for bf16 {
             // A NaN stays one: its sign and upper payload are kept and the quiet bit is set.
             let upper = if wide.is_nan() { bits | 0x0040_0000 } else { rounded };
             *value = bf16::from_bits((upper >> 16) as u16);
+        }
+    }
+    #[inline(always)]
+    fn drain(wide: &mut [f32], row: &mut [Self]) {
+        if !simd::drain_bf16(wide, row) {
+            Self::narrow(wide, row);
+            wide.fill(0.0);
         }
     }
     #[inline(always)]
@@ -439,6 +460,10 @@ mod tests {
                     let bits = [got, want].map(|value| widen_one(value).to_bits());
                     assert_eq!(bits[0], bits[1], "narrowing {wide:?} ({:#x}) of {len}", wide.to_bits());
                 }
+                let (mut sums, mut drained) = (wide.to_vec(), vec![T::default(); wide.len()]);
+                T::drain(&mut sums, &mut drained);
+                assert_eq!(drained.as_bytes(), row.as_bytes(), "draining {wide:?}");
+                assert!(sums.iter().all(|sum| sum.to_bits() == 0), "draining {wide:?} leaves {sums:?}");
                 let mut back = vec![0.0; row.len()];
                 T::widen(&row, &mut back);
                 for (&value, wide) in row.iter().zip(back) {

@@ -11,7 +11,9 @@ use fearless_simd::{Level, Simd};
 
 pub(crate) use bf16::RoundsBf16;
 pub(crate) use permute::{permute, turned};
-pub(crate) use rows::{narrow_bf16, narrow_bf16_line, narrow_f16, narrow_f16_line, widen_f16, widen_f16_line};
+pub(crate) use rows::{
+    drain_bf16, drain_f16, narrow_bf16, narrow_bf16_line, narrow_f16, narrow_f16_line, widen_f16, widen_f16_line,
+};
 
 mod bf16;
 mod permute;

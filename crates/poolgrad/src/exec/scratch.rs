@@ -13,11 +13,22 @@ pub(crate) const fn booked<T>(len: usize) -> usize {
 /// Bytes that rows are taken from, one after the other.
 pub(crate) struct Scratch<'a> {
     rest: &'a mut [u8],
+    is_new: bool,
 }
 
 impl<'a> Scratch<'a> {
     pub(crate) fn new(bytes: &'a mut [u8]) -> Self {
-        Self { rest: bytes }
+        Self { rest: bytes, is_new: true }
+    }
+
+    /// The same for one tile after the other; `is_new` for the first of them.
+    pub(crate) fn of_tile(bytes: &'a mut [u8], is_new: bool) -> Self {
+        Self { rest: bytes, is_new }
+    }
+
+    /// Whether rows hold whatever the bytes did; if not, what the same rows were left with after the tile before.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// A row of `len` elements, with whatever values the bytes hold.

@@ -43,8 +43,10 @@ pub(crate) trait TileKernel<T: Element, U: Element>: Sync {
         (target, end): (&Target<'_, T, U>, usize),
         (worker, scratch): (usize, &mut [u8]),
     ) {
+        let mut is_new = true;
         while let Some(tile) = target.claim_before(end, worker) {
-            self.fill(simd, tile, Scratch::new(scratch));
+            self.fill(simd, tile, Scratch::of_tile(scratch, is_new));
+            is_new = false;
         }
     }
 }

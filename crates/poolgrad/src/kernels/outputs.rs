@@ -104,7 +104,7 @@ impl<T: Summed, I: Index> Outputs<'_, T, I> {
         flat: Range<usize>,
         lane: &mut Lane<'_, T, I>,
         (locate, sums): (impl Locate, &mut [T::Acc]),
-        mut between: impl FnMut(&[T::Acc]),
+        mut between: impl FnMut(&mut [T::Acc]),
     ) -> u64 {
         let width = self.width_of(lane.group);
         let mut n_added = (flat.len() * width) as u64;

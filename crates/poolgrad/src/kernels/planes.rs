@@ -6,7 +6,7 @@
 //!
 //! For some small groups (see [`Room`]), or one that fits the second-level cache:
 //!
-//! 1. clear their sums;
+//! 1. clear their sums, unless what was written before left zeros there;
 //! 2. add each output, in ascending order, where its index points; small planes in turns with others (see
 //!    [`Terms::add_in_turns`]), and meanwhile ask for the outputs of the next groups, if they are in memory;
 //! 3. round the sums and write them out in one go.
@@ -177,6 +177,7 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
         let PlanesShape { batch, loaded, .. } = self.shape;
         let range = tile.range();
         let [n_sums, n_rounded] = self.shape.held::<T>();
+        let is_new = scratch.is_new();
         let (sums, rounded) = (scratch.row::<T::Acc>(n_sums), scratch.row::<T>(n_rounded));
         let mut buffers = Buffers {
             elements: scratch.row(loaded),
@@ -187,6 +188,10 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
         };
         let sums_are_output = T::from_wide(&[]).is_some();
         let mut n_added = 0;
+        // Each batch leaves zeros to the next.
+        if is_new && self.shape.summing != Summing::Few {
+            rows::clear(sums);
+        }
         for start in range.groups.clone().step_by(batch) {
             let groups = start..range.groups.end.min(start + batch);
             let len = groups.len() * range.flat.len() * self.outputs.width_of(start);
@@ -208,28 +213,20 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
                 });
             } else {
                 if in_memory && sums_are_output {
-                    rows::clear_output(into)
-                } else {
-                    rows::clear(into)
+                    rows::clear_output(into);
                 }
                 n_added += self.add(groups.clone(), into, &mut buffers);
                 if in_memory && !sums_are_output {
-                    T::narrow(into, target);
+                    T::drain(into, target);
                 }
             }
             if in_memory {
                 continue;
             }
-            let (sums, is_rounded) = (&sums[..len], self.shape.summing == Summing::Few);
-            match T::from_wide(sums) {
-                Some(elements) => tile.first.write_groups(groups, elements),
-                None if !is_rounded && tile.first.round_groups(simd, &groups, sums) => (),
-                None => {
-                    if !is_rounded {
-                        T::narrow(sums, &mut rounded[..len]);
-                    }
-                    tile.first.write_groups(groups, &rounded[..len]);
-                }
+            if self.shape.summing == Summing::Few {
+                tile.first.write_groups(groups, &rounded[..len]);
+            } else {
+                rows::drain_groups(simd, &mut tile.first, groups, &mut sums[..len], rounded);
             }
         }
         self.n_added.fetch_add(n_added, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 //! None of them adds across a row, so a compiler may use vectors of any width without changing a bit.
 
 use std::hint::black_box;
+use std::ops::Range;
 
 use fearless_simd::Simd;
 use zerocopy::IntoBytes;
@@ -193,6 +194,55 @@ pub(crate) fn store_few<T: Summed>(
         T::narrow(wide, elements);
         out.write(group, flat + i * places, elements);
     }
+}
+
+/// [`store`] that leaves zeros.
+#[inline(always)]
+pub(crate) fn drain<S: Simd, T: Summed>(
+    simd: S,
+    out: &mut OutTile<'_, T>,
+    (group, flat): (usize, usize),
+    wide: &mut [T::Acc],
+    staging: &mut [T],
+) {
+    if out.drain(simd, (group, flat), wide) {
+        return;
+    }
+    if let Some(elements) = T::from_wide(wide) {
+        out.write(group, flat, elements);
+        return clear(wide);
+    }
+    let width = out.width_of(group);
+    if let Some(row) = out.memory(group..group + 1, flat..flat + wide.len() / width) {
+        return T::drain(wide, row);
+    }
+    let places = staging.len() / width;
+    for (i, wide) in wide.chunks_mut(places * width).enumerate() {
+        let elements = &mut staging[..wide.len()];
+        T::drain(wide, elements);
+        out.write(group, flat + i * places, elements);
+    }
+}
+
+/// [`drain`] of all places of `groups`, one group after the other. `staging` has room for them, unless no rounding is needed.
+#[inline(always)]
+pub(crate) fn drain_groups<S: Simd, T: Summed>(
+    simd: S,
+    out: &mut OutTile<'_, T>,
+    groups: Range<usize>,
+    wide: &mut [T::Acc],
+    staging: &mut [T],
+) {
+    if out.drain_groups(simd, &groups, wide) {
+        return;
+    }
+    if let Some(elements) = T::from_wide(wide) {
+        out.write_groups(groups, elements);
+        return clear(wide);
+    }
+    let elements = &mut staging[..wide.len()];
+    T::drain(wide, elements);
+    out.write_groups(groups, elements);
 }
 
 /// A staging row for [`store`].

@@ -7,8 +7,8 @@
 //! A plane is a stack of *slices*: its depths, or its rows if it has one depth. The sums of as many slices as a few
 //! consecutive outputs can reach are held in the cache, as a ring. Along the stack, again and again:
 //!
-//! 1. write out, rounded, the slices that lie before the windows of the next outputs;
-//! 2. clear the sums of the slices that those windows reach anew, in the places of those that left;
+//! 1. write out, rounded, the slices that lie before the windows of the next outputs, and leave zeros in their places;
+//! 2. begin there with the sums of the slices that those windows reach anew;
 //! 3. add those outputs, in ascending order, where their indices point (see [`Terms`]).
 //!
 //! Where slices are too large for that, a block of the plane is swept at a time: some rows of each slice, or some columns
@@ -81,8 +81,13 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
         let range = tile.range();
         let SweepShape { n_lanes, width, second_terms, .. } = self.shape;
         let sums_len = self.shape.sums_len();
+        let is_new = scratch.is_new();
         let lane_len = |lane| if lane < n_lanes { sums_len } else { 0 };
         let mut held: [_; LANES] = std::array::from_fn(|lane| scratch.row::<T::Acc>(lane_len(lane)));
+        // Afterwards those that are written leave zeros, except row by row.
+        if is_new && !matches!(self.shape.leave, Leave::Rows(_)) {
+            held.iter_mut().for_each(|sums| rows::clear(sums));
+        }
         let staging = rows::staging(&mut scratch);
         let mut lanes: [_; LANES] = std::array::from_fn(|i| {
             let lane = Lane::new(&mut scratch, Terms::<T::Acc>::most(width));
@@ -255,9 +260,10 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
         while held.end < end {
             let slot = stack.slot(held.end, sums.ring);
             let n_slices = (end - held.end).min(sums.ring - slot);
-            for lane in sums.lanes.iter_mut().take(lanes.len()) {
-                let slices = &mut lane[slot * part..(slot + n_slices) * part];
-                if sums.out.is_none() { rows::clear_output(slices) } else { rows::clear(slices) }
+            if sums.out.is_none() {
+                for lane in sums.lanes.iter_mut().take(lanes.len()) {
+                    rows::clear_output(&mut lane[slot * part..(slot + n_slices) * part]);
+                }
             }
             held.end += n_slices;
         }
@@ -366,20 +372,20 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
                 lane.settle(places.clone(), sums_of);
                 if let Some((out, staging)) = &mut sums.out {
                     let out = (&mut **out, &mut **staging);
-                    self.store(simd, (stack, (lane.group, first)), &sums_of[places], out);
+                    self.drain(simd, (stack, (lane.group, first)), &mut sums_of[places], out);
                 }
                 first += n_slices;
             }
         }
     }
 
-    /// Writes the sums of some slices from `first` on.
+    /// Writes the sums of some slices from `first` on, and leaves zeros.
     #[inline(always)]
-    fn store<S: Simd>(
+    fn drain<S: Simd>(
         &self,
         simd: S,
         (stack, (group, first)): (&Stack, (usize, usize)),
-        sums: &[T::Acc],
+        sums: &mut [T::Acc],
         (out, staging): (&mut OutTile<'_, T>, &mut [T]),
     ) {
         let [_, n_rows, n_columns] = self.shape.dims();
@@ -390,13 +396,13 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
             Cut::Rows => stack.part,
             Cut::Columns => stack.columns.len(),
         };
-        for (i, sums) in sums.chunks_exact(piece * width).enumerate() {
+        for (i, sums) in sums.chunks_exact_mut(piece * width).enumerate() {
             let (slice, row) = match stack.cut {
                 Cut::Nothing | Cut::Rows => (first + i, stack.rows.start),
                 Cut::Columns => (first + i / stack.rows.len(), stack.rows.start + i % stack.rows.len()),
             };
             let flat = (slice * n_rows + row) * n_columns + stack.columns.start;
-            rows::store(simd, out, (group, flat), sums, staging);
+            rows::drain(simd, out, (group, flat), sums, staging);
         }
     }
 }

@@ -16,11 +16,11 @@ use super::locate::InSlices;
 use super::outputs::Lane;
 use super::rows::clear;
 use super::sweep::{Stack, Sweep};
-use super::sweep_rows::{memory_of, reached, write};
+use super::sweep_rows::{memory_of, reached};
 use super::sweep_shape::SweepShape;
 use super::terms::AT_ONCE;
 use crate::dtype::{Index, Summed};
-use crate::exec::stream::{LINE, copy_lines, round_lines, whole_lines};
+use crate::exec::stream::{LINE, copy_past, drain_lines, whole_lines};
 use crate::tensor::raw::OutTile;
 
 /// Rows of some slices whose sums are complete and wait to be written.
@@ -98,7 +98,6 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
         for place in reaching.clone() {
             let is_last = place + 1 == reaching.end;
             let (end, next) = reached(&axis, (place, is_last), &held, stack.slices.end);
-            let new = held.end..end;
             held.end = end;
             let mut held_rows = stack.rows.start..stack.rows.start;
             for row in stack.reaching[0].clone() {
@@ -110,11 +109,8 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
                     let Waiting { slices, rows } = std::mem::take(&mut waiting);
                     for slice in slices {
                         let memory = memory_of(out, lane.group, places.flat(slice, &rows));
-                        write(simd, &sums[places.sums(slice, &rows)], memory, staging);
+                        drain(simd, &mut sums[places.sums(slice, &rows)], memory, staging);
                     }
-                }
-                for slice in new.clone() {
-                    clear(&mut sums[places.sums(slice, &new_rows)]);
                 }
                 let offsets = held_rows.start * columns.input()..held_rows.end * columns.input();
                 let locate =
@@ -130,7 +126,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
                     };
                     let memory = memory_of(out, lane.group, places.flat(slice, &waiting.rows));
                     let n_turns = ((end - start) * width).div_ceil(AT_ONCE);
-                    let sums_of = (&*sums, places.sums(slice, &waiting.rows).start);
+                    let sums_of = (&mut *sums, places.sums(slice, &waiting.rows).start);
                     let mut leaving = Leaving::new(simd, sums_of, memory, n_turns, staging);
                     n_added += self.outputs.add_between(
                         simd,
@@ -149,7 +145,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
         }
         for slice in waiting.slices {
             let memory = memory_of(out, lane.group, places.flat(slice, &waiting.rows));
-            write(simd, &sums[places.sums(slice, &waiting.rows)], memory, staging);
+            drain(simd, &mut sums[places.sums(slice, &waiting.rows)], memory, staging);
         }
         n_added
     }
@@ -171,14 +167,14 @@ impl<'m, T: Summed> Leaving<'m, T> {
     #[inline(always)]
     fn new<S: Simd>(
         simd: S,
-        (sums, from): (&[T::Acc], usize),
+        (sums, from): (&mut [T::Acc], usize),
         memory: &'m mut [T],
         n_turns: usize,
         staging: &'m mut [T],
     ) -> Self {
         let Range { start, end } = whole_lines(memory);
         let (first, rest) = memory.split_at_mut(start);
-        write(simd, &sums[from..from + start], first, staging);
+        drain(simd, &mut sums[from..from + start], first, staging);
         let (lines, end) = rest.split_at_mut(end - start);
         let n_lines = size_of_val(lines) / LINE;
         let at_once = n_lines.div_ceil(n_turns.max(1)) * (LINE / size_of::<T>());
@@ -187,24 +183,43 @@ impl<'m, T: Summed> Leaving<'m, T> {
 
     /// Writes a few lines.
     #[inline(always)]
-    fn some<S: Simd>(&mut self, simd: S, sums: &[T::Acc]) {
+    fn some<S: Simd>(&mut self, simd: S, sums: &mut [T::Acc]) {
         let n = self.at_once.min(self.lines.len());
         let (now, rest) = std::mem::take(&mut self.lines).split_at_mut(n);
-        let sums = &sums[self.from..self.from + n];
-        match T::from_wide(sums) {
-            Some(elements) => copy_lines(simd, elements, now),
-            None if round_lines(simd, sums, now) => (),
-            None => write(simd, sums, now, self.staging),
+        let sums = &mut sums[self.from..self.from + n];
+        if !drain_lines(simd, sums, now) {
+            drain(simd, sums, now, self.staging);
         }
         (self.from, self.lines) = (self.from + n, rest);
     }
 
     /// Writes what is left.
     #[inline(always)]
-    fn rest<S: Simd>(self, simd: S, sums: &[T::Acc]) {
+    fn rest<S: Simd>(self, simd: S, sums: &mut [T::Acc]) {
         let Self { from, lines, end, staging, .. } = self;
         let n_lines = lines.len();
-        write(simd, &sums[from..from + n_lines], lines, staging);
-        write(simd, &sums[from + n_lines..][..end.len()], end, staging);
+        drain(simd, &mut sums[from..from + n_lines], lines, staging);
+        drain(simd, &mut sums[from + n_lines..][..end.len()], end, staging);
+    }
+}
+
+/// Rounds sums and writes them past the cache, and leaves zeros.
+#[inline(always)]
+fn drain<S: Simd, T: Summed>(simd: S, sums: &mut [T::Acc], memory: &mut [T], staging: &mut [T]) {
+    let Range { start, end } = whole_lines(memory);
+    if drain_lines(simd, &mut sums[start..end], &mut memory[start..end]) {
+        for part in [0..start, end..memory.len()].into_iter().filter(|part| !part.is_empty()) {
+            T::drain(&mut sums[part.clone()], &mut memory[part]);
+        }
+        return;
+    }
+    if let Some(elements) = T::from_wide(sums) {
+        copy_past(simd, elements, memory);
+        return clear(sums);
+    }
+    for (sums, memory) in sums.chunks_mut(staging.len()).zip(memory.chunks_mut(staging.len())) {
+        let elements = &mut staging[..sums.len()];
+        T::drain(sums, elements);
+        copy_past(simd, elements, memory);
     }
 }

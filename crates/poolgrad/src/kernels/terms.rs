@@ -150,7 +150,7 @@ impl<'s, A: Sum> Terms<'s, A> {
         simd: S,
         outputs: (&[I], &[T]),
         sums: &mut [A],
-        between: &mut impl FnMut(&[A]),
+        between: &mut impl FnMut(&mut [A]),
     ) -> u64 {
         let n = outputs.0.len();
         add_between(simd, sums, (&self.places[..n], &self.terms[..n]), outputs, between)
@@ -193,7 +193,7 @@ fn add_between<S: Simd, A: Sum, T, I>(
     sums: &mut [A],
     (places, terms): (&[u32], &[A]),
     outputs: (&[I], &[T]),
-    between: &mut impl FnMut(&[A]),
+    between: &mut impl FnMut(&mut [A]),
 ) -> u64 {
     simd.vectorize(
         #[inline(always)]

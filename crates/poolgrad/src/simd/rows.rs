@@ -58,6 +58,25 @@ pub(crate) fn narrow_f16(wide: &[f32], row: &mut [f16]) -> bool {
     false
 }
 
+/// Rounds a row to `f16`, and leaves zeros.
+#[inline]
+pub(crate) fn drain_f16(wide: &mut [f32], row: &mut [f16]) -> bool {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    {
+        let best = Isa::best().level();
+        if let Some(avx512) = best.as_avx512().filter(|_| row.len() >= 16) {
+            x86::drain_f16_by_16(avx512, wide, row);
+            return true;
+        }
+        if let Some(avx2) = best.as_avx2() {
+            x86::drain_f16_by_8(avx2, wide, row);
+            return true;
+        }
+    }
+    let _ = (wide, row);
+    false
+}
+
 /// Rounds a row to `bf16`.
 #[inline]
 pub(crate) fn narrow_bf16(wide: &[f32], row: &mut [bf16]) -> bool {
@@ -68,6 +87,24 @@ pub(crate) fn narrow_bf16(wide: &[f32], row: &mut [bf16]) -> bool {
             let rounds = RoundsBf16::ask();
             fearless_simd::dispatch!(best, simd => {
                 x86::convert(wide, row, #[inline(always)] |wide| round_bf16_line(simd, rounds, &wide));
+            });
+            return true;
+        }
+    }
+    let _ = (wide, row);
+    false
+}
+
+/// Rounds a row to `bf16`, and leaves zeros.
+#[inline]
+pub(crate) fn drain_bf16(wide: &mut [f32], row: &mut [bf16]) -> bool {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    {
+        let best = Isa::best().level();
+        if best.as_avx2().is_some() && row.len() >= 32 {
+            let rounds = RoundsBf16::ask();
+            fearless_simd::dispatch!(best, simd => {
+                x86::convert_and_clear(wide, row, #[inline(always)] |wide| round_bf16_line(simd, rounds, &wide));
             });
             return true;
         }
@@ -187,9 +224,39 @@ mod x86 {
             *to = some(*last);
             return;
         }
+        convert_few(from, to, some);
+    }
+
+    /// The same for less than `N`.
+    #[inline(always)]
+    fn convert_few<T: Copy + Default, U: Copy, const N: usize>(
+        from: &[T],
+        to: &mut [U],
+        some: impl Fn([T; N]) -> [U; N],
+    ) {
         let mut padded = [T::default(); N];
         padded[..from.len()].copy_from_slice(from);
         to.copy_from_slice(&some(padded)[..to.len()]);
+    }
+
+    /// [`convert`], which leaves zeros.
+    #[inline(always)]
+    pub(super) fn convert_and_clear<T: Copy + Default, U: Copy, const N: usize>(
+        from: &mut [T],
+        to: &mut [U],
+        some: impl Fn([T; N]) -> [U; N],
+    ) {
+        // As long as they are all there.
+        match (from.last_chunk(), to.last_chunk_mut()) {
+            (Some(last), Some(to)) => *to = some(*last),
+            _ => convert_few(from, to, &some),
+        }
+        let (parts, rest) = from.as_chunks_mut::<N>();
+        for (from, to) in parts.iter_mut().zip(to.as_chunks_mut::<N>().0) {
+            *to = some(*from);
+            *from = [T::default(); N];
+        }
+        rest.fill(T::default());
     }
 
     fearless_simd::kernel!(
@@ -213,6 +280,17 @@ mod x86 {
         pub(super) fn narrow_f16_by_8(_avx2: Avx2, wide: &[f32], row: &mut [f16]) {
             let zeros = unknown_zeros();
             convert(wide, row, |wide: [f32; 8]| {
+                let wide: __m256 = transmute!(wide);
+                let row: __m128i = arch::_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide);
+                transmute!(arch::_mm_or_si128(row, zeros))
+            });
+        }
+    );
+
+    fearless_simd::kernel!(
+        pub(super) fn drain_f16_by_8(_avx2: Avx2, wide: &mut [f32], row: &mut [f16]) {
+            let zeros = unknown_zeros();
+            convert_and_clear(wide, row, |wide: [f32; 8]| {
                 let wide: __m256 = transmute!(wide);
                 let row: __m128i = arch::_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide);
                 transmute!(arch::_mm_or_si128(row, zeros))
@@ -258,6 +336,16 @@ mod x86 {
     fearless_simd::kernel!(
         pub(super) fn narrow_f16_by_16(_avx512: Avx512, wide: &[f32], row: &mut [f16]) {
             convert(wide, row, |wide: [f32; 16]| {
+                let wide: __m512 = transmute!(wide);
+                let row: __m256i = arch::_mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide);
+                transmute!(row)
+            });
+        }
+    );
+
+    fearless_simd::kernel!(
+        pub(super) fn drain_f16_by_16(_avx512: Avx512, wide: &mut [f32], row: &mut [f16]) {
+            convert_and_clear(wide, row, |wide: [f32; 16]| {
                 let wide: __m512 = transmute!(wide);
                 let row: __m256i = arch::_mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide);
                 transmute!(row)

@@ -10,7 +10,8 @@ use super::claims::Claims;
 use super::turn::{RowsToRead, RowsToWrite, turn};
 use crate::dtype::{Element, Summed};
 use crate::exec::stream::{
-    LINE, LINE_ELEMENTS, Lines, Pending, claim_lines, claim_next, copy_near, put_lines, round_lines, whole_lines,
+    LINE, LINE_ELEMENTS, Lines, Pending, claim_lines, claim_next, copy_near, drain_lines, put_lines, round_lines,
+    whole_lines,
 };
 use crate::tensor::lift::Lifted;
 use crate::tensor::partition::{Partition, TileRange};
@@ -295,18 +296,36 @@ impl<'t, T: Element> OutTile<'t, T> {
         }
     }
 
+    /// The same, leaving zeros if it did.
+    ///
+    /// # Panics
+    /// As [`OutTile::write`].
+    #[inline(always)]
+    pub(crate) fn drain<S: Simd>(&mut self, simd: S, (group, flat): (usize, usize), wide: &mut [T::Acc]) -> bool
+    where
+        T: Summed,
+    {
+        let width = self.width_of(group);
+        assert!(wide.len().is_multiple_of(width), "every place has all channels");
+        match self.origin_of(group, &(flat..flat + wide.len() / width)) {
+            // SAFETY: as in `round`.
+            Some(origin) => unsafe { self.drain_consecutive(simd, wide, origin) },
+            None => false,
+        }
+    }
+
     /// The same for all places of `groups`, one group after the other.
     ///
     /// # Panics
     /// As [`OutTile::write_groups`].
     #[inline(always)]
-    pub(crate) fn round_groups<S: Simd>(&mut self, simd: S, groups: &Range<usize>, wide: &[T::Acc]) -> bool
+    pub(crate) fn drain_groups<S: Simd>(&mut self, simd: S, groups: &Range<usize>, wide: &mut [T::Acc]) -> bool
     where
         T: Summed,
     {
         match self.whole_groups(groups, wide.len()) {
             // SAFETY: as in `write_groups`.
-            Some(origin) => unsafe { self.round_consecutive(simd, wide, origin) },
+            Some(origin) => unsafe { self.drain_consecutive(simd, wide, origin) },
             None => false,
         }
     }
@@ -320,9 +339,36 @@ impl<'t, T: Element> OutTile<'t, T> {
     where
         T: Summed,
     {
-        let lines = |part: Range<usize>, row: &mut [T]| round_lines(simd, &wide[part], row);
+        let put = |part: Range<usize>, row: &mut [T], is_lines: bool| {
+            if is_lines {
+                return round_lines(simd, &wide[part], row);
+            }
+            T::narrow(&wide[part], row);
+            true
+        };
         // SAFETY: the caller's promise is passed on.
-        unsafe { self.stream_consecutive((origin, wide.len()), lines, |part, row| T::narrow(&wide[part], row)) }
+        unsafe { self.stream_consecutive((origin, wide.len()), put) }
+    }
+
+    /// The same, leaving zeros if it did.
+    ///
+    /// # Safety
+    /// As that.
+    #[inline(always)]
+    unsafe fn drain_consecutive<S: Simd>(&mut self, simd: S, wide: &mut [T::Acc], origin: *mut T) -> bool
+    where
+        T: Summed,
+    {
+        let len = wide.len();
+        let put = |part: Range<usize>, row: &mut [T], is_lines: bool| {
+            if is_lines {
+                return drain_lines(simd, &mut wide[part], row);
+            }
+            T::drain(&mut wide[part], row);
+            true
+        };
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.stream_consecutive((origin, len), put) }
     }
 
     /// Streams `len` elements to the flat offsets of group `group` that begin with `flat`, if they are neighbours in memory and
@@ -347,23 +393,23 @@ impl<'t, T: Element> OutTile<'t, T> {
             self.stream_consecutive(
                 (origin, len),
                 #[inline(always)]
-                |part, row| {
-                    put_lines(simd, lines_from(part.start), row);
-                    true
-                },
-                #[inline(always)]
-                |part, row| {
+                |part, row, is_lines| {
+                    if is_lines {
+                        put_lines(simd, lines_from(part.start), row);
+                        return true;
+                    }
                     let first = part.start.min(len - per_line);
                     let line = lines_from(first).next(simd);
                     let row = row.as_mut_bytes();
                     row.copy_from_slice(&line[(part.start - first) * size_of::<T>()..][..row.len()]);
+                    true
                 },
             )
         }
     }
 
-    /// Streams neighbours in memory, if they are to be streamed: `lines` writes those of them that fill whole lines and returns
-    /// whether it can, and `ends` the others, which may be parts of lines that come before or after.
+    /// Streams neighbours in memory, if they are to be streamed: `put` first writes those of them that fill whole lines and returns
+    /// whether it can, and then the others, which may be parts of lines that come before or after.
     ///
     /// # Safety
     /// `origin` must point to as many elements of this tile as `len` says, by way of the output's own pointer.
@@ -371,8 +417,7 @@ impl<'t, T: Element> OutTile<'t, T> {
     unsafe fn stream_consecutive(
         &mut self,
         (origin, len): (*mut T, usize),
-        lines: impl FnOnce(Range<usize>, &mut [T]) -> bool,
-        ends: impl Fn(Range<usize>, &mut [T]),
+        mut put: impl FnMut(Range<usize>, &mut [T], bool) -> bool,
     ) -> bool {
         if !self.output.streaming {
             return false;
@@ -380,13 +425,13 @@ impl<'t, T: Element> OutTile<'t, T> {
         // SAFETY: the caller vouches for these elements.
         let row = unsafe { std::slice::from_raw_parts_mut(origin, len) };
         let Range { start, end } = whole_lines(row);
-        if !lines(start..end, &mut row[start..end]) {
+        if !put(start..end, &mut row[start..end], true) {
             return false;
         }
         for part in [0..start, end..len].into_iter().filter(|part| !part.is_empty()) {
             let mut elements = [T::default(); LINE_ELEMENTS];
             let (elements, origin) = (&mut elements[..part.len()], origin.wrapping_add(part.start));
-            ends(part, elements);
+            put(part, elements, false);
             // SAFETY: these are elements of the row above, which is not used any more.
             unsafe { self.pending.write(elements, origin) };
         }
