@@ -167,12 +167,14 @@ impl<'s, A: Accumulator> Tables<'s, A> {
     #[inline(always)]
     fn repeat<'r, S: Simd, T: Element>(&self, simd: S, cells: &[T], repeated: &'r mut [T]) -> &'r [T] {
         let SpreadShape { row, cell, width, .. } = self.shape;
+        let are_long = width == 1 && self.columns.are_long::<T>();
         simd.vectorize(
             #[inline(always)]
             || {
                 for number in 0..self.heights.len() {
                     let (cells, row) = (&cells[number * cell..], &mut repeated[number * row..]);
                     match &self.repeats {
+                        _ if are_long && self.columns.fill(cells, row) => (),
                         Some(repeats) => repeats.put(simd, cells, row, 1),
                         None => self.columns.repeat(&cells[..cell], width, row, false),
                     }

@@ -5,12 +5,15 @@
 use std::ops::Range;
 
 use crate::dtype::Element;
-use crate::exec::stream::{claim_next, copy_near};
+use crate::exec::stream::{before_page_end, claim_next, copy_near};
 use crate::exec::{Scratch, booked};
 use crate::geometry::AxisWindows;
 
 /// The most elements that are copied at once to repeat them: they come from the first-level cache.
 const CLOSE: usize = 2048;
+
+/// The bytes of a stretch that are filled at once.
+const FILLED: usize = 32;
 
 /// The stretches of some neighbouring places along one axis.
 pub(super) struct Stretches<'s> {
@@ -184,6 +187,42 @@ impl<'s> Stretches<'s> {
     }
 }
 
+impl Stretches<'_> {
+    /// Whether they are as long as what [`Stretches::fill`] writes at once, in the mean.
+    pub(super) fn are_long<T>(&self) -> bool {
+        self.len() * FILLED <= self.n_places * size_of::<T>()
+    }
+
+    /// Writes the cell of each stretch, one element, to all of its places, at the beginning of `row`, each over the beginning of the
+    /// next: up to [`FILLED`] bytes behind the last may be written too. Whether it did: not over the end of a page, where stores
+    /// may wait for others.
+    #[inline(always)]
+    pub(super) fn fill<T: Element>(&self, cells: &[T], row: &mut [T]) -> bool {
+        let row = &mut row[..self.n_places + FILLED / size_of::<T>()];
+        if before_page_end(row).is_some() {
+            return false;
+        }
+        match size_of::<T>() {
+            2 => self.fill_by::<T, { FILLED / 2 }>(cells, row),
+            4 => self.fill_by::<T, { FILLED / 4 }>(cells, row),
+            _ => self.fill_by::<T, { FILLED / 8 }>(cells, row),
+        }
+        true
+    }
+
+    /// The same, `N` elements at a time.
+    #[inline(always)]
+    fn fill_by<T: Element, const N: usize>(&self, cells: &[T], row: &mut [T]) {
+        let mut start = 0;
+        for (&end, &cell) in self.ends.iter().zip(cells) {
+            for places in row[start..end + N - 1].as_chunks_mut().0 {
+                *places = [cell; N];
+            }
+            start = end;
+        }
+    }
+}
+
 /// Copies the first `len` elements of `from` to `to`. What follows them there may be written too.
 #[inline(always)]
 pub(super) fn copy_over<T: Element>(from: &[T], to: &mut [T], len: usize) {
@@ -228,7 +267,47 @@ pub(super) fn multiply<T: Element>(row: &mut [T], len: usize, in_output: bool) {
 
 #[cfg(test)]
 mod tests {
+    use half::bf16;
+    use zerocopy::FromBytes;
+
     use super::*;
+
+    /// Oracle: the stretch that a place lies in.
+    fn check_fill<T: Element + PartialEq>(axis: &AxisWindows, of: impl Fn(usize) -> T) {
+        #[repr(align(4096))]
+        struct Pages([u8; 8192]);
+        let n = axis.input();
+        let mut bytes = vec![0xa5; Stretches::bytes(axis, n)];
+        let stretches = Stretches::new(axis, 0..n, &mut Scratch::new(&mut bytes));
+        let cells: Vec<T> = (0..stretches.len()).map(&of).collect();
+        let want: Vec<T> =
+            stretches.iter().zip(&cells).flat_map(|(stretch, &cell)| vec![cell; stretch.places.len()]).collect();
+        let mut pages = Pages([0; 8192]);
+        let row = <[T]>::mut_from_bytes(&mut pages.0).unwrap();
+        let behind = FILLED / size_of::<T>();
+        let page = 4096 / size_of::<T>();
+        for start in [0, 1, page - n - behind, page] {
+            row.fill(T::default());
+            assert!(stretches.fill(&cells, &mut row[start..]), "{axis:?}");
+            assert!(row[start..start + n] == want, "{axis:?}");
+            assert!(row[..start].iter().chain(&row[start + n + behind..]).all(|&place| place == T::default()));
+        }
+        for start in [page - n - behind + 1, page - 1] {
+            row.fill(T::default());
+            assert!(!stretches.fill(&cells, &mut row[start..]), "{axis:?}");
+            assert!(row.iter().all(|&place| place == T::default()), "{axis:?}");
+        }
+    }
+
+    #[test]
+    fn rows_are_filled_unless_they_reach_over_the_end_of_a_page() {
+        for (input, output) in [(56, 2), (56, 7), (50, 7), (13, 6), (80, 4), (112, 14), (1, 1), (7, 9), (300, 3)] {
+            let axis = AxisWindows::adaptive(input, output);
+            check_fill(&axis, |number| number as f32 + 1.0);
+            check_fill(&axis, |number| number as f64 + 1.0);
+            check_fill(&axis, |number| bf16::from_bits(number as u16 + 1));
+        }
+    }
 
     /// Oracle: the windows that each place lies in.
     #[test]
