@@ -1,5 +1,5 @@
 //! Writing rows past the cache: the unsafe room of write-out. How memory is asked for ahead is in [`ahead`],
-//! copying to what stays in the cache in [`near`], what becomes of parts of lines in [`pending`], and what is faster on which
+//! copying to what stays in the cache in [`near`], lines of sums that leave zeros in [`drain`], what becomes of parts of lines in [`pending`], and what is faster on which
 //! processors in [`processors`].
 //!
 //! An output that is larger than the last-level cache, or is pushed out of it by what is read, is not read again before it
@@ -12,6 +12,7 @@
 //! On architectures without such stores rows are copied.
 
 mod ahead;
+mod drain;
 mod near;
 mod pending;
 mod processors;
@@ -25,6 +26,7 @@ use crate::dtype::{Accumulator, Sum, Summed};
 use crate::simd::{Isa, RoundsBf16};
 
 pub(crate) use ahead::{claim_behind, claim_lines, claim_next, claiming_pays, fetch_ahead, fetch_lines};
+pub(crate) use drain::drain_lines;
 pub(crate) use near::copy_near;
 pub(crate) use pending::{LINE_ELEMENTS, Pending};
 pub(crate) use processors::{
@@ -75,24 +77,6 @@ pub(crate) fn copy_lines<S: Simd, T: Plain>(simd: S, from: &[T], to: &mut [T]) {
         let line = if descends { last - i } else { i };
         imp::store_line(simd, &from[line], &mut to[line]);
     }
-}
-
-/// [`copy_lines`] that leaves zeros, if `from` consists of whole lines, too; whether it does. A zero that reaches from one line into
-/// the next takes longer than to clear all lines afterwards: on a Zen 3, planes of 13x13 took 1.6 of the time.
-#[inline(always)]
-fn move_lines<S: Simd>(simd: S, from: &mut [[u8; LINE]], to: &mut [Line]) -> bool {
-    if !from.as_ptr().addr().is_multiple_of(LINE) {
-        return from.is_empty();
-    }
-    let descends = is_better_descending(from.as_ptr().addr(), to.as_ptr().addr());
-    let last = to.len().wrapping_sub(1);
-    for i in 0..to.len() {
-        let i = if descends { last - i } else { i };
-        let line = from[i];
-        from[i] = [0; LINE];
-        imp::store_line(simd, &line, &mut to[i]);
-    }
-    true
 }
 
 /// [`copy_lines`] at the best level.
@@ -181,31 +165,6 @@ pub(crate) fn round_lines<S: Simd, T: Summed>(simd: S, wide: &[T::Acc], to: &mut
     simd.vectorize(
         #[inline(always)]
         || round_each::<S, T, _>((simd, RoundsBf16::ask()), wide, Line::of(to), imp::store_line),
-    )
-}
-
-/// [`round_lines`] that leaves zeros, if it can.
-///
-/// # Panics
-/// As that.
-#[inline(always)]
-pub(crate) fn drain_lines<S: Simd, T: Summed>(simd: S, wide: &mut [T::Acc], to: &mut [T]) -> bool {
-    assert_eq!(wide.len(), to.len(), "as many places as elements");
-    simd.vectorize(
-        #[inline(always)]
-        || {
-            let to = Line::of(to);
-            if T::from_wide(&[]).is_some() {
-                return move_lines(simd, wide.as_mut_bytes().as_chunks_mut().0, to);
-            }
-            let rounds = RoundsBf16::ask();
-            for (wide, to) in wide.as_chunks_mut().0.iter_mut().zip(to) {
-                let Some(line) = T::narrow_line(simd, rounds, wide) else { return false };
-                *wide = [T::Acc::ZERO; 32];
-                imp::store_line(simd, line.as_bytes().try_into().expect("a line"), to);
-            }
-            true
-        },
     )
 }
 
@@ -453,7 +412,7 @@ mod tests {
     }
 
     /// Whether the level has the instructions, which a build may leave out.
-    fn rounds_in_registers(level: fearless_simd::Level) -> bool {
+    pub(super) fn rounds_in_registers(level: fearless_simd::Level) -> bool {
         #[cfg(target_arch = "x86_64")]
         return level.as_avx2().is_some();
         #[cfg(not(target_arch = "x86_64"))]
@@ -491,46 +450,6 @@ mod tests {
         }
         check::<half::f16>();
         check::<half::bf16>();
-    }
-
-    /// Oracle: the conversion of rows.
-    #[test]
-    fn draining_leaves_zeros_where_it_wrote_lines_and_all_where_it_did_not() {
-        #[repr(align(64))]
-        struct Aligned<T>([T; 256]);
-        fn check<T: Summed<Acc: PartialEq> + PartialEq>(can: impl Fn(fearless_simd::Level, usize) -> bool) {
-            let per_line = LINE / size_of::<T>();
-            let elements: Vec<T> =
-                (0..256).map(|i| T::read_from_bytes(&vec![(i % 100) as u8 + 1; size_of::<T>()]).unwrap()).collect();
-            for isa in crate::Isa::available() {
-                for (start, n_lines) in (0..per_line).flat_map(|start| [0, 1, 3].map(|n_lines| (start, n_lines))) {
-                    let len = n_lines * per_line;
-                    let mut wide = Aligned([T::Acc::ZERO; 256]);
-                    T::widen(&elements, &mut wide.0);
-                    let before = wide.0;
-                    let mut to = Aligned([T::default(); 256]);
-                    let (from, part) = (&mut wide.0[start..start + len], &mut to.0[per_line..per_line + len]);
-                    let (is_done, can) = fearless_simd::dispatch!(isa.level(), simd => {
-                        (drain_lines(simd, from, part), can(simd.level(), start))
-                    });
-                    finish();
-                    assert!(is_done || !can, "{isa} {start}");
-                    if is_done {
-                        assert_eq!(to.0[per_line..per_line + len], elements[start..start + len], "{isa} {start}");
-                        assert!(wide.0[start..start + len].iter().all(|&sum| sum == T::Acc::ZERO), "{isa} {start}");
-                        wide.0[start..start + len].copy_from_slice(&before[start..start + len]);
-                    }
-                    assert!(wide.0 == before, "{isa} {start}");
-                    assert!(
-                        to.0[..per_line].iter().chain(&to.0[per_line + len..]).all(|&value| value == T::default())
-                    );
-                }
-            }
-        }
-        check::<half::f16>(|level, _| rounds_in_registers(level));
-        check::<half::bf16>(|level, _| rounds_in_registers(level));
-        check::<f32>(|_, start| start == 0);
-        check::<f64>(|_, start| start == 0);
     }
 
     #[test]
