@@ -31,6 +31,7 @@ mod rows;
 mod second;
 mod spread;
 mod spread_block;
+mod spread_cells;
 mod spread_evenly;
 mod spread_planes;
 mod spread_tables;

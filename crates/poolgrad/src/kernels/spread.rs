@@ -26,12 +26,12 @@ use std::ops::Range;
 use fearless_simd::Simd;
 
 use super::repeats::{Repeats, SLACK};
-use super::rows;
 use super::spread_block::{Block, LONG, Rounded};
+use super::spread_cells::Cells;
 use super::spread_evenly;
 use super::stretches::{Stretches, multiply};
-use super::widen::{MOST_OUTPUTS, OutputRows, Widen, most_pitch, pitch};
-use crate::dtype::{Element, Float, Sum};
+use super::widen::{MOST_OUTPUTS, Widen, most_pitch, pitch};
+use crate::dtype::{Element, Float};
 use crate::exec::stream::permuted_lines_pay;
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::{AxisWindows, Geometry};
@@ -193,7 +193,7 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
                 None => To::Rows(&mut tile.first),
             };
             for depths in block.d.iter() {
-                let rounded = self.cells_of(group, depths.outputs, &block, &mut cells);
+                let rounded = cells.of((&self.grad_output, group), depths.outputs, &block);
                 match &mut to {
                     To::Memory(memory) => self.fill_memory((group, depths.places), (&block, rounded), memory),
                     To::Rows(out) => {
@@ -354,61 +354,6 @@ impl<T: Float> Spread<'_, T> {
         let [_, n_h, n_w] = self.geometry.input();
         ((block.d.first_place + d) * n_h + block.h.first_place + h) * n_w + block.w.first_place
     }
-
-    /// The different rows of the depths that lie in the windows `outputs` along D.
-    #[inline(always)]
-    fn cells_of<'c, S: Simd>(
-        &self,
-        group: usize,
-        outputs: Range<usize>,
-        block: &Block<'_, S>,
-        cells: &'c mut Cells<'_, T>,
-    ) -> Rounded<'c, T> {
-        let Cells { sums, rounded, widen } = cells;
-        let pitch = widen.pitch(&block.w, self.grad_output.width_of(group));
-        let sums = &mut sums[..block.h.len() * pitch + SLACK];
-        // A wide row has no negative zero, so that it is the sum of +0.0 and itself.
-        let are_sums = outputs.len() == 1 && self.geometry.axes[1].are_disjoint() && widen.are_all();
-        let of = |od: usize, oh: Range<usize>| OutputRows { group, od, oh };
-        for od in outputs.clone() {
-            let mut stretches = 0..0;
-            let Range { mut start, end } = block.h.outputs;
-            while start < end {
-                let rows = of(od, start..end.min(start + widen.n_rows()));
-                start = rows.oh.end;
-                widen.make(block.simd, &self.grad_output, &rows, &block.w);
-                if are_sums {
-                    continue;
-                }
-                for (oh, wide) in rows.oh.clone().zip(widen.made(&rows, pitch).chunks_exact(pitch)) {
-                    stretches = block.h.of(oh, stretches.start);
-                    for number in stretches.clone() {
-                        let sums = &mut sums[number * pitch..][..pitch];
-                        if od == outputs.start && block.h.begins_with(number, oh) {
-                            sums.iter_mut().zip(wide).for_each(|(sum, &term)| *sum = T::Acc::ZERO + term);
-                        } else {
-                            rows::add(sums, wide);
-                        }
-                    }
-                }
-            }
-        }
-        let made = of(outputs.start, block.h.outputs.clone());
-        let sums = if are_sums { widen.made(&made, pitch) } else { sums };
-        let elements = T::from_wide(sums).unwrap_or_else(|| {
-            let n = sums.len() - SLACK;
-            T::narrow(&sums[..n], &mut rounded[..n]);
-            &rounded[..sums.len()]
-        });
-        Rounded { elements, pitch }
-    }
-}
-
-/// The cells of one depth, and what they are formed with.
-struct Cells<'s, T: Float> {
-    sums: &'s mut [T::Acc],
-    rounded: &'s mut [T],
-    widen: Widen<'s, T>,
 }
 
 #[cfg(test)]

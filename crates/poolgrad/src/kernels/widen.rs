@@ -137,6 +137,12 @@ impl<'s, T: Float> Widen<'s, T> {
         self.are_all
     }
 
+    /// Whether windows along H do not overlap.
+    #[inline(always)]
+    pub(super) fn are_disjoint_along_h(&self) -> bool {
+        self.axes[1].are_disjoint()
+    }
+
     /// The rows that are widened together.
     #[inline(always)]
     pub(super) fn n_rows(&self) -> usize {
