@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use crate::Failure;
 use crate::counts::Counts;
@@ -109,13 +110,21 @@ impl Step {
     }
 }
 
-/// Runs `steps` up to the first that fails, then prints the counts line, which is the last in either case.
+/// Runs `steps` up to the first that fails, then prints what each took, and last, in either case, the counts line.
 ///
 /// # Errors
 /// If a step fails; its message has been printed.
 pub(crate) fn run_all(steps: &[Step]) -> Result<(), Failure> {
     let mut counts = Counts::default();
-    let result = steps.iter().try_for_each(|step| step.run(&mut counts));
+    let mut seconds = Vec::with_capacity(steps.len());
+    let result = steps.iter().try_for_each(|step| {
+        let start = Instant::now();
+        let result = step.run(&mut counts);
+        seconds.push((start.elapsed().as_secs(), step.name));
+        result
+    });
+    println!("\n==> seconds of each step");
+    seconds.iter().for_each(|(seconds, name)| println!("{seconds:5}  {name}"));
     if let Err(message) = &result {
         eprintln!("\n{message}");
         // Something else than a test may have failed, such as a lint or a crash; "0 failed" would be a lie.
