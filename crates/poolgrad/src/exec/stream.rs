@@ -1,6 +1,6 @@
 //! Writing rows past the cache: the unsafe room of write-out. How memory is asked for ahead is in [`ahead`],
-//! copying to what stays in the cache in [`near`], lines of sums that leave zeros in [`drain`], what becomes of parts of lines in [`pending`], and what is faster on which
-//! processors in [`processors`].
+//! copying to what stays in the cache in [`near`], lines of sums that leave zeros in [`drain`], what becomes of parts of
+//! lines in [`pending`], and what is faster on which processors in [`processors`].
 //!
 //! An output that is larger than the last-level cache, or is pushed out of it by what is read, is not read again before it
 //! has left the cache. An ordinary store would first fetch each line from memory, to fill the part that is not written; a

@@ -102,13 +102,12 @@ fn add_at_once<A: Accumulator>(wide: &[&[A]], (h, pitch): (&Stretches<'_>, usize
         let row = |od: usize, behind: usize| &wide[od][(oh + behind) * pitch..][..len];
         match (wide.len(), stretch.outputs.len()) {
             (1, 1) => sums.copy_from_slice(row(0, 0)),
-            (1, 2) => add_rows([row(0, 0), row(0, 1)], sums),
-            (2, 1) => add_rows([row(0, 0), row(1, 0)], sums),
-            (2, 2) => add_rows([row(0, 0), row(0, 1), row(1, 0), row(1, 1)], sums),
-            (_, n) => {
+            (1, 2) => put_sums([row(0, 0), row(0, 1)], sums),
+            (2, 1) => put_sums([row(0, 0), row(1, 0)], sums),
+            (2, 2) => put_sums([row(0, 0), row(0, 1), row(1, 0), row(1, 1)], sums),
+            (n_depths, n_rows) => {
                 sums.copy_from_slice(row(0, 0));
-                (1..n).for_each(|behind| rows::add(sums, row(0, behind)));
-                (1..wide.len()).for_each(|od| (0..n).for_each(|behind| rows::add(sums, row(od, behind))));
+                (1..n_depths * n_rows).for_each(|i| rows::add(sums, row(i / n_rows, i % n_rows)));
             }
         }
     }
@@ -116,7 +115,7 @@ fn add_at_once<A: Accumulator>(wide: &[&[A]], (h, pitch): (&Stretches<'_>, usize
 
 /// Writes the sums of rows, some columns at a time, which stay in registers.
 #[inline(always)]
-fn add_rows<A: Accumulator, const N: usize>(rows: [&[A]; N], sums: &mut [A]) {
+fn put_sums<A: Accumulator, const N: usize>(rows: [&[A]; N], sums: &mut [A]) {
     let rows = rows.map(|row| row[..sums.len()].as_chunks::<LANES>().0);
     for (i, sums) in sums.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
         let mut total = rows[0][i];

@@ -32,8 +32,9 @@ pub(crate) fn drain_lines<S: Simd, T: Summed>(simd: S, wide: &mut [T::Acc], to: 
     )
 }
 
-/// [`copy_lines`](super::copy_lines) that leaves zeros, if `from` consists of whole lines, too; whether it does. A zero that reaches from one line into
-/// the next takes longer than to clear all lines afterwards: on a Zen 3, planes of 13x13 took 1.6 of the time.
+/// [`copy_lines`](super::copy_lines) that leaves zeros, if `from` consists of whole lines, too; whether it does. A zero that
+/// reaches from one line into the next takes longer than to clear all lines afterwards: on a Zen 3, planes of 13x13 took 1.6 of
+/// the time.
 #[inline(always)]
 fn move_lines<S: Simd>(simd: S, from: &mut [[u8; LINE]], to: &mut [Line]) -> bool {
     if !from.as_ptr().addr().is_multiple_of(LINE) {
