@@ -1,5 +1,7 @@
 //! Tiles of tensors that are written.
 
+mod rounded;
+
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -8,10 +10,9 @@ use zerocopy::IntoBytes;
 
 use super::claims::Claims;
 use super::turn::{RowsToRead, RowsToWrite, turn};
-use crate::dtype::{Element, Summed};
+use crate::dtype::Element;
 use crate::exec::stream::{
-    LINE, LINE_ELEMENTS, Lines, Pending, claim_lines, claim_next, copy_near, drain_lines, put_lines, round_lines,
-    whole_lines,
+    LINE, LINE_ELEMENTS, Lines, Pending, claim_lines, claim_next, copy_near, put_lines, whole_lines,
 };
 use crate::tensor::lift::Lifted;
 use crate::tensor::partition::{Partition, TileRange};
@@ -274,101 +275,6 @@ impl<'t, T: Element> OutTile<'t, T> {
         let one_run = flat.start % lifted.run_len() + flat.len() <= lifted.run_len();
         let are_neighbours = one_run && lifted.is_row_contiguous(flat.len(), lifted.width_of(group));
         are_neighbours.then(|| self.output.origin.wrapping_offset(lifted.place(group, flat.start)))
-    }
-
-    /// Rounds `wide` once and streams it to the flat offsets of group `group` that begin with `flat`, if they are neighbours
-    /// in memory and are to be streamed, and the level rounds in registers; whether it did.
-    ///
-    /// # Panics
-    /// As [`OutTile::write`].
-    #[inline(always)]
-    pub(crate) fn round<S: Simd>(&mut self, simd: S, (group, flat): (usize, usize), wide: &[T::Acc]) -> bool
-    where
-        T: Summed,
-    {
-        let width = self.width_of(group);
-        assert!(wide.len().is_multiple_of(width), "every place has all channels");
-        match self.origin_of(group, &(flat..flat + wide.len() / width)) {
-            // SAFETY: `origin_of` found that these are consecutive elements of one run of one group, inside this tile, and as
-            // many as `wide` has.
-            Some(origin) => unsafe { self.round_consecutive(simd, wide, origin) },
-            None => false,
-        }
-    }
-
-    /// The same, leaving zeros if it did.
-    ///
-    /// # Panics
-    /// As [`OutTile::write`].
-    #[inline(always)]
-    pub(crate) fn drain<S: Simd>(&mut self, simd: S, (group, flat): (usize, usize), wide: &mut [T::Acc]) -> bool
-    where
-        T: Summed,
-    {
-        let width = self.width_of(group);
-        assert!(wide.len().is_multiple_of(width), "every place has all channels");
-        match self.origin_of(group, &(flat..flat + wide.len() / width)) {
-            // SAFETY: as in `round`.
-            Some(origin) => unsafe { self.drain_consecutive(simd, wide, origin) },
-            None => false,
-        }
-    }
-
-    /// The same for all places of `groups`, one group after the other.
-    ///
-    /// # Panics
-    /// As [`OutTile::write_groups`].
-    #[inline(always)]
-    pub(crate) fn drain_groups<S: Simd>(&mut self, simd: S, groups: &Range<usize>, wide: &mut [T::Acc]) -> bool
-    where
-        T: Summed,
-    {
-        match self.whole_groups(groups, wide.len()) {
-            // SAFETY: as in `write_groups`.
-            Some(origin) => unsafe { self.drain_consecutive(simd, wide, origin) },
-            None => false,
-        }
-    }
-
-    /// Rounds and streams neighbours in memory, if they are to be streamed and the level rounds in registers; whether it did.
-    ///
-    /// # Safety
-    /// As [`OutTile::stream_consecutive`], for the elements of `wide`.
-    #[inline(always)]
-    unsafe fn round_consecutive<S: Simd>(&mut self, simd: S, wide: &[T::Acc], origin: *mut T) -> bool
-    where
-        T: Summed,
-    {
-        let put = |part: Range<usize>, row: &mut [T], is_lines: bool| {
-            if is_lines {
-                return round_lines(simd, &wide[part], row);
-            }
-            T::narrow(&wide[part], row);
-            true
-        };
-        // SAFETY: the caller's promise is passed on.
-        unsafe { self.stream_consecutive((origin, wide.len()), put) }
-    }
-
-    /// The same, leaving zeros if it did.
-    ///
-    /// # Safety
-    /// As that.
-    #[inline(always)]
-    unsafe fn drain_consecutive<S: Simd>(&mut self, simd: S, wide: &mut [T::Acc], origin: *mut T) -> bool
-    where
-        T: Summed,
-    {
-        let len = wide.len();
-        let put = |part: Range<usize>, row: &mut [T], is_lines: bool| {
-            if is_lines {
-                return drain_lines(simd, &mut wide[part], row);
-            }
-            T::drain(&mut wide[part], row);
-            true
-        };
-        // SAFETY: the caller's promise is passed on.
-        unsafe { self.stream_consecutive((origin, len), put) }
     }
 
     /// Streams `len` elements to the flat offsets of group `group` that begin with `flat`, if they are neighbours in memory and

@@ -1,0 +1,106 @@
+//! Sums that are rounded on their way past the cache.
+
+use std::ops::Range;
+
+use fearless_simd::Simd;
+
+use super::OutTile;
+use crate::dtype::{Element, Summed};
+use crate::exec::stream::{drain_lines, round_lines};
+
+impl<T: Element> OutTile<'_, T> {
+    /// Rounds `wide` once and streams it to the flat offsets of group `group` that begin with `flat`, if they are neighbours
+    /// in memory and are to be streamed, and the level rounds in registers; whether it did.
+    ///
+    /// # Panics
+    /// As [`OutTile::write`].
+    #[inline(always)]
+    pub(crate) fn round<S: Simd>(&mut self, simd: S, (group, flat): (usize, usize), wide: &[T::Acc]) -> bool
+    where
+        T: Summed,
+    {
+        let width = self.width_of(group);
+        assert!(wide.len().is_multiple_of(width), "every place has all channels");
+        match self.origin_of(group, &(flat..flat + wide.len() / width)) {
+            // SAFETY: `origin_of` found that these are consecutive elements of one run of one group, inside this tile, and as
+            // many as `wide` has.
+            Some(origin) => unsafe { self.round_consecutive(simd, wide, origin) },
+            None => false,
+        }
+    }
+
+    /// The same, leaving zeros if it did.
+    ///
+    /// # Panics
+    /// As [`OutTile::write`].
+    #[inline(always)]
+    pub(crate) fn drain<S: Simd>(&mut self, simd: S, (group, flat): (usize, usize), wide: &mut [T::Acc]) -> bool
+    where
+        T: Summed,
+    {
+        let width = self.width_of(group);
+        assert!(wide.len().is_multiple_of(width), "every place has all channels");
+        match self.origin_of(group, &(flat..flat + wide.len() / width)) {
+            // SAFETY: as in `round`.
+            Some(origin) => unsafe { self.drain_consecutive(simd, wide, origin) },
+            None => false,
+        }
+    }
+
+    /// The same for all places of `groups`, one group after the other.
+    ///
+    /// # Panics
+    /// As [`OutTile::write_groups`].
+    #[inline(always)]
+    pub(crate) fn drain_groups<S: Simd>(&mut self, simd: S, groups: &Range<usize>, wide: &mut [T::Acc]) -> bool
+    where
+        T: Summed,
+    {
+        match self.whole_groups(groups, wide.len()) {
+            // SAFETY: as in `OutTile::write_groups`.
+            Some(origin) => unsafe { self.drain_consecutive(simd, wide, origin) },
+            None => false,
+        }
+    }
+
+    /// Rounds and streams neighbours in memory, if they are to be streamed and the level rounds in registers; whether it did.
+    ///
+    /// # Safety
+    /// As [`OutTile::stream_consecutive`], for the elements of `wide`.
+    #[inline(always)]
+    unsafe fn round_consecutive<S: Simd>(&mut self, simd: S, wide: &[T::Acc], origin: *mut T) -> bool
+    where
+        T: Summed,
+    {
+        let put = |part: Range<usize>, row: &mut [T], is_lines: bool| {
+            if is_lines {
+                return round_lines(simd, &wide[part], row);
+            }
+            T::narrow(&wide[part], row);
+            true
+        };
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.stream_consecutive((origin, wide.len()), put) }
+    }
+
+    /// The same, leaving zeros if it did.
+    ///
+    /// # Safety
+    /// As that.
+    #[inline(always)]
+    unsafe fn drain_consecutive<S: Simd>(&mut self, simd: S, wide: &mut [T::Acc], origin: *mut T) -> bool
+    where
+        T: Summed,
+    {
+        let len = wide.len();
+        let put = |part: Range<usize>, row: &mut [T], is_lines: bool| {
+            if is_lines {
+                return drain_lines(simd, &mut wide[part], row);
+            }
+            T::drain(&mut wide[part], row);
+            true
+        };
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.stream_consecutive((origin, len), put) }
+    }
+}
