@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use fearless_simd::{Level, Simd};
+use fearless_simd::{Level, Simd, dispatch};
 
 pub(crate) use bf16::RoundsBf16;
 pub(crate) use permute::{permute, turned};
@@ -26,7 +26,7 @@ mod rows;
 pub struct Isa(Level);
 
 impl Isa {
-    /// Every level that this machine has, from the least to the best.
+    /// Every level that this machine has and that kernels were compiled for, from the least to the best.
     ///
     /// # Examples
     /// ```
@@ -47,7 +47,7 @@ impl Isa {
         if levels.is_empty() {
             levels.push(best);
         }
-        levels.into_iter().map(Isa).collect()
+        levels.into_iter().map(Isa).filter(|&isa| isa == Isa::that_runs(isa.0)).collect()
     }
 
     /// The best level that this machine has and `POOLGRAD_MAX_ISA` allows.
@@ -59,11 +59,16 @@ impl Isa {
         static BEST: OnceLock<Isa> = OnceLock::new();
         *BEST.get_or_init(|| {
             let cap = std::env::var("POOLGRAD_MAX_ISA").ok();
-            cap.and_then(|name| Isa::from_name(&name)).unwrap_or(Isa(Level::new()))
+            cap.and_then(|name| Isa::from_name(&name)).unwrap_or_else(|| Isa::that_runs(Level::new()))
         })
     }
 
-    /// The level called `name`, if this machine has it.
+    /// The level whose kernels run where a machine has `level`: a build may leave some out.
+    fn that_runs(level: Level) -> Isa {
+        Isa(dispatch!(level, simd => simd.level()))
+    }
+
+    /// The level called `name`, if it is [available](Isa::available).
     #[must_use]
     pub fn from_name(name: &str) -> Option<Isa> {
         Isa::available().into_iter().find(|isa| isa.name() == name)
@@ -124,5 +129,20 @@ impl fmt::Debug for Isa {
 impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Oracle: the features that `fearless_simd` asks of a target before it leaves out what lies below.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn levels_that_no_kernel_was_compiled_for_are_not_available() {
+        let starts_higher =
+            cfg!(all(target_feature = "sse4.2", target_feature = "popcnt", target_feature = "cmpxchg16b"));
+        assert_eq!(Isa::from_name("sse2").is_none(), starts_higher);
+        assert!(Isa::available().contains(&Isa::best()));
     }
 }
