@@ -1,14 +1,14 @@
 //! The Python package's part of `cargo xtask test`: a wheel, a clean environment for it, and its tests there.
 //!
-//! The wheel is built as a user's `pip install .` builds it, but in the profile of the other tests: so the core is not
-//! compiled once more, and overflow checks and debug assertions are on. What needs PyTorch runs in a second environment,
-//! since PyTorch takes about 5 GB: where `POOLGRAD_TORCH_PYTHON` names an interpreter that has it, or in CI, which
-//! installs it.
+//! The wheel is built as a user's `pip install .` builds it, but in the profile and with the compiler flags of the other
+//! tests: so the core is not compiled once more, and overflow checks and debug assertions are on. What needs PyTorch runs in
+//! a second environment, since PyTorch takes about 5 GB: where `POOLGRAD_TORCH_PYTHON` names an interpreter that has it, or
+//! in CI, which installs it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::steps::Step;
+use crate::steps::{ALL_BUT_SSE4_2, Step};
 
 /// Where environments and wheels are made, in the workspace's folder; everything below is made anew each time.
 const CLEAN: &str = "target/python/clean";
@@ -48,7 +48,8 @@ fn plan(python: &str, torch: Option<&str>, in_ci: bool) -> Vec<Step> {
     let mut steps = vec![
         environment("Python environment", python, &[CLEAN]),
         pip("Python wheel", CLEAN, "wheel --no-deps --wheel-dir", &[WHEELS, "."])
-            .with("MATURIN_PEP517_ARGS", "--profile dev"),
+            .with("MATURIN_PEP517_ARGS", "--profile dev")
+            .with("RUSTFLAGS", ALL_BUT_SSE4_2),
         pip("Python wheel installed", CLEAN, "install --no-deps --no-index --find-links", &[WHEELS, "poolgrad"]),
         pip("Python test tools", CLEAN, "install --requirement", &["python/tests/requirements.txt"]),
         module("Python lints", CLEAN, "ruff check --quiet .", "mend the lines above"),

@@ -141,6 +141,21 @@ pub(crate) fn run_all(steps: &[Step]) -> Result<(), Failure> {
 pub(crate) const ONE_LEVEL: &str =
     "--cfg disable_dispatch_sse4_2 --cfg disable_dispatch_avx2 --cfg disable_dispatch_avx512";
 
+/// Compiler flags that leave out the kernels of SSE4.2, and no others.
+pub(crate) const ALL_BUT_SSE4_2: &str = "--cfg disable_dispatch_sse4_2";
+
+/// Compiler flags that leave out all kernels but those of SSE4.2. What was built with them needs a processor of 2009 or later.
+///
+/// Processors of other architectures have one level, and no such flags.
+pub(crate) fn only_sse4_2() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => {
+            "--cfg disable_dispatch_avx2 --cfg disable_dispatch_avx512 -C target-feature=+sse4.2,+popcnt,+cmpxchg16b"
+        }
+        _ => ONE_LEVEL,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::python;
-use crate::steps::{ONE_LEVEL, Step, run_all};
+use crate::steps::{ALL_BUT_SSE4_2, Step, only_sse4_2, run_all};
 
 /// Runs every check of the workspace and ends with one line of counts.
 ///
@@ -42,11 +42,13 @@ fn cargo_steps() -> Vec<Step> {
             "run --quiet --package xtask -- tidy",
             "mend the lines above; `cargo xtask tidy --rules` explains each rule",
         ),
+        // Kernels of one ISA level are left to the serial tests: to compile them takes a fifth of the time.
         Step::cargo(
             "tests",
             "test --workspace --no-fail-fast",
             "repeat one test with `cargo test -p CRATE --test FILE NAME`",
-        ),
+        )
+        .with("RUSTFLAGS", ALL_BUT_SSE4_2),
         // A crate that the tests use may turn the feature on again behind our back, and then the next step would
         // test nothing new.
         Step::cargo(
@@ -56,14 +58,14 @@ fn cargo_steps() -> Vec<Step> {
         )
         .without("poolgrad feature \"rayon\""),
         // Only the library and the integration tests: documentation examples do not differ without threads. Kernels are
-        // compiled for one ISA level, since that is what takes long, and what differs without threads is above them.
+        // compiled for one ISA level, the one that the tests above leave out: what differs without threads is above them.
         // A folder of its own keeps these builds from replacing the ordinary ones.
         Step::cargo(
             "serial tests",
             "test --package poolgrad --no-default-features --lib --tests --no-fail-fast --target-dir target/serial",
             "the library must also work without the `rayon` feature",
         )
-        .with("RUSTFLAGS", ONE_LEVEL),
+        .with("RUSTFLAGS", only_sse4_2()),
         // Libraries only: the program shares its name with the library, and its page would replace the other.
         Step::cargo("documents", "doc --workspace --lib --no-deps", "mend the warnings of rustdoc above")
             .with("RUSTDOCFLAGS", "-D warnings"),
