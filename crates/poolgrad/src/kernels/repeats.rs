@@ -13,7 +13,7 @@ use zerocopy::IntoBytes;
 
 use super::stretches::Stretches;
 use crate::dtype::Element;
-use crate::exec::stream::{LINE, Lines, before_page_end};
+use crate::exec::stream::{LINE, Lines, before_page_end, copy_lines};
 use crate::exec::{Scratch, booked};
 use crate::simd::{permute, permutes};
 
@@ -135,6 +135,57 @@ impl<'s> Repeats<'s> {
                 vector = self.vector(simd, cells, column);
             }
         }
+    }
+
+    /// The elements that [`Repeats::stream`] needs for rows of `n_columns` elements.
+    pub(super) const fn built_len<T: Element>(n_columns: usize) -> usize {
+        n_columns + (LINE + VECTOR) / size_of::<T>()
+    }
+
+    /// Writes lines of rows that follow each other, the cells of each behind one of `starts`, from element `at` on, past the
+    /// cache.
+    ///
+    /// A row is put together in `built` once, however often it comes, with the beginning of the next behind it, so that lines
+    /// are read from any of its columns on.
+    #[inline(always)]
+    pub(super) fn stream<S: Simd, T: Element>(
+        &self,
+        simd: S,
+        (cells, starts, at): (&[T], &[u32], usize),
+        mut to: &mut [T],
+        built: &mut [T],
+    ) {
+        simd.vectorize(
+            #[inline(always)]
+            || {
+                let (lanes, per_line) = (S::u8s::LEN / size_of::<T>(), LINE / size_of::<T>());
+                let n_columns = self.n_columns;
+                let built = &mut built[..(n_columns + per_line).next_multiple_of(lanes)];
+                let (mut row, mut column) = (at / n_columns, at % n_columns);
+                let mut is_built = None;
+                while !to.is_empty() {
+                    let start = starts[row];
+                    // What comes behind the last row is not read.
+                    let next = starts.get(row + 1).copied().unwrap_or(start);
+                    if is_built != Some((start, next)) {
+                        let is_here = is_built.is_some_and(|(built, _)| built == start);
+                        let first = if is_here { n_columns / lanes * lanes } else { 0 };
+                        // Of short rows, a third begins.
+                        let starts = [start, next, next];
+                        let mut vectors = self.lines(cells, &starts, first);
+                        for part in built[first..].chunks_exact_mut(lanes) {
+                            vectors.vector(simd).store_slice(part.as_mut_bytes());
+                        }
+                        is_built = Some((start, next));
+                    }
+                    // The lines that begin in this row.
+                    let len = (n_columns - column).next_multiple_of(per_line).min(to.len());
+                    let (lines, behind) = std::mem::take(&mut to).split_at_mut(len);
+                    copy_lines(simd, &built[column..column + len], lines);
+                    (to, row, column) = (behind, row + 1, (column + len).saturating_sub(n_columns));
+                }
+            },
+        );
     }
 
     /// The lines of rows that follow each other, the cells of each behind one of `starts`, from element `at` on.
@@ -275,6 +326,7 @@ mod tests {
 
     use super::*;
     use crate::Isa;
+    use crate::exec::stream::whole_lines;
     use crate::geometry::AxisWindows;
 
     /// Oracle: the stretch that a column lies in.
@@ -302,7 +354,14 @@ mod tests {
                     let starts = [0, 0, 1, 1, 2, 2].map(|number: usize| (number * pitch) as u32);
                     let want: Vec<T> = starts.iter().flat_map(|&first| row(first as usize)).collect();
                     let per_line = LINE / size_of::<T>();
+                    let mut built = vec![T::default(); Repeats::built_len::<T>(n_columns)];
+                    let mut memory = vec![T::default(); want.len() + per_line];
+                    let first = whole_lines(&memory).start;
                     for start in (0..want.len().min(per_line + n_columns)).chain(want.len() - per_line..=want.len()) {
+                        let len = (want.len() - start) / per_line * per_line;
+                        let to = &mut memory[first..first + len];
+                        repeats.stream(simd, (&cells, &starts, start), to, &mut built);
+                        assert!(*to == want[start..start + len], "{isa} streamed from {start} for {axis:?}");
                         let mut lines = repeats.lines(&cells, &starts, start);
                         for want in want[start..].chunks_exact(per_line) {
                             assert!(lines.next(simd) == want.as_bytes(), "{isa} from {start} for {axis:?}");

@@ -76,6 +76,8 @@ struct Lens {
     pieces: usize,
     /// Whether that is a row.
     by_rows: bool,
+    /// A row that lines are read from.
+    built: usize,
 }
 
 impl Lens {
@@ -87,7 +89,8 @@ impl Lens {
         let by_rows = w < axes[2].input() || row >= LONG || slab > SLAB;
         let is_depth = h == axes[1].input();
         let n_slabs = if is_depth { (GATHERED / slab).clamp(1, d) } else { 1 };
-        Self { cells, rounded, pieces: if by_rows { row } else { n_slabs * slab }, by_rows }
+        let built = if width == 1 { Repeats::built_len::<T>(w.min(LONG)) } else { 0 };
+        Self { cells, rounded, pieces: if by_rows { row } else { n_slabs * slab }, by_rows, built }
     }
 }
 
@@ -142,7 +145,7 @@ impl<'a, T: Float> Spread<'a, T> {
         let block = cut.block();
         let lens = Lens::new::<T>(axes, cut, width);
         let stretches: usize = axes.iter().zip(block).map(|(axis, len)| Stretches::bytes(axis, len)).sum();
-        let rounded = booked::<T>(lens.rounded) + booked::<T>(lens.pieces);
+        let rounded = booked::<T>(lens.rounded) + booked::<T>(lens.pieces) + booked::<T>(lens.built);
         let repeats = if width == 1 { Repeats::bytes::<T>(block[2]) } else { 0 };
         let widen = Widen::<T>::bytes(&axes[2], block[2], width);
         let starts = booked::<u32>(block[1]);
@@ -182,10 +185,10 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
                 &mut scratch,
             ),
         };
-        let pieces = scratch.row::<T>(lens.pieces);
+        let (pieces, built) = (scratch.row::<T>(lens.pieces), scratch.row::<T>(lens.built));
         let in_one_piece = range.is_contiguous();
         for group in range.groups {
-            let mut slabs = Slabs { pieces: &mut *pieces, first: 0, n_gathered: 0 };
+            let mut slabs = Slabs { pieces: &mut *pieces, built: &mut *built, first: 0, n_gathered: 0 };
             let flat = range.flat.clone();
             let memory = if in_one_piece { tile.first.memory(group..group + 1, flat) } else { None };
             let mut to = match memory {
@@ -201,7 +204,7 @@ impl<T: Float> TileKernel<T, T> for Spread<'_, T> {
                             self.stream_slabs((group, depths.places.clone()), (&block, rounded), &mut slabs, out);
                         let depths = depths.places.start + written..depths.places.end;
                         if lens.by_rows {
-                            self.write_rows((group, depths), (&block, rounded), slabs.pieces, out);
+                            self.write_rows((group, depths), (&block, rounded), &mut slabs, out);
                         } else {
                             self.write_slabs((group, depths), (&block, rounded), &mut slabs, out);
                         }
@@ -226,6 +229,7 @@ enum To<'m, 't, T: Element> {
 /// Slabs on their way to the output.
 struct Slabs<'s, T> {
     pieces: &'s mut [T],
+    built: &'s mut [T],
     /// The first depth that is not written, and the number of those that are gathered.
     first: usize,
     n_gathered: usize,
@@ -253,11 +257,11 @@ impl<T: Float> Spread<'_, T> {
         &self,
         (group, depths): (usize, Range<usize>),
         (block, rounded): (&Block<'_, S>, Rounded<'_, T>),
-        row: &mut [T],
+        slabs: &mut Slabs<'_, T>,
         out: &mut OutTile<'_, T>,
     ) {
         let width = self.grad_output.width_of(group);
-        let row = &mut row[..block.w.n_places * width];
+        let row = &mut slabs.pieces[..block.w.n_places * width];
         for (number, rows) in block.h.iter().enumerate() {
             let cells = &rounded.elements[number * rounded.pitch..];
             let by_lines = permuted_lines_pay::<T>(depths.len() * rows.places.len());
@@ -265,7 +269,7 @@ impl<T: Float> Spread<'_, T> {
             for d in depths.clone() {
                 for h in rows.places.clone() {
                     let flat = self.flat(block, d, h);
-                    if by_lines && block.stream(cells, &[0], (group, flat), out) {
+                    if by_lines && block.stream((cells, &[0]), (group, flat), out, slabs.built) {
                         continue;
                     }
                     if block.w.are_places() {
@@ -299,7 +303,8 @@ impl<T: Float> Spread<'_, T> {
         }
         self.flush(group, block, slabs, out);
         let flats = depths.map(|d| self.flat(block, d, 0));
-        flats.take_while(|&flat| block.stream(rounded.elements, block.starts, (group, flat), out)).count()
+        let rows = (rounded.elements, block.starts);
+        flats.take_while(|&flat| block.stream(rows, (group, flat), out, slabs.built)).count()
     }
 
     /// Writes depths of a block whose rows are short: slab by slab, or several small ones together.

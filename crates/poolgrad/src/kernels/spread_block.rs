@@ -1,12 +1,12 @@
 //! The rows of a tile that averages are spread over, and how those of a depth are repeated: in the cache, or line by line on
 //! their way past it.
 
-use fearless_simd::Simd;
+use fearless_simd::{Simd, SimdBase};
 
 use super::repeats::Repeats;
 use super::stretches::{Stretches, copy_over, multiply};
 use crate::dtype::Element;
-use crate::exec::stream::claim_next;
+use crate::exec::stream::{LINE, Lines, claim_next, put_lines};
 use crate::tensor::raw::OutTile;
 
 /// The elements of a row that is long enough to be written out alone.
@@ -25,17 +25,32 @@ pub(super) struct Block<'s, S> {
 }
 
 impl<S: Simd> Block<'_, S> {
-    /// Streams the rows whose cells are behind `starts` line by line, if they can be made so; whether it did.
+    /// Streams the rows whose cells are behind `starts` line by line, if they can be made so; whether it did. `built` is room for
+    /// a row that many lines are read from.
     #[inline(always)]
     pub(super) fn stream<T: Element>(
         &self,
-        cells: &[T],
-        starts: &[u32],
+        (cells, starts): (&[T], &[u32]),
         place: (usize, usize),
         out: &mut OutTile<'_, T>,
+        built: &mut [T],
     ) -> bool {
         let Some(repeats) = self.repeats.as_ref().filter(|repeats| repeats.have_lines::<T>()) else { return false };
-        out.stream(self.simd, place, starts.len() * self.w.n_places, |at| repeats.lines(cells, starts, at))
+        let lines = |at| repeats.lines(cells, starts, at);
+        // A line that is one vector is made as fast as it is read.
+        let are_repeated = S::u8s::LEN < LINE && self.h.len() * 2 <= starts.len();
+        out.stream(
+            place,
+            starts.len() * self.w.n_places,
+            |at, to| {
+                if are_repeated && self.w.n_places < LONG {
+                    repeats.stream(self.simd, (cells, starts, at), to, built);
+                } else {
+                    put_lines(self.simd, lines(at), to);
+                }
+            },
+            |at| lines(at).next(self.simd),
+        )
     }
 
     /// The elements of the block at one depth, in a group of `width` channels.

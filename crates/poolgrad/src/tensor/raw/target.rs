@@ -5,15 +5,12 @@ mod rounded;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use fearless_simd::Simd;
 use zerocopy::IntoBytes;
 
 use super::claims::Claims;
 use super::turn::{RowsToRead, RowsToWrite, turn};
 use crate::dtype::Element;
-use crate::exec::stream::{
-    LINE, LINE_ELEMENTS, Lines, Pending, claim_lines, claim_next, copy_near, put_lines, whole_lines,
-};
+use crate::exec::stream::{LINE, LINE_ELEMENTS, Pending, claim_lines, claim_next, copy_near, whole_lines};
 use crate::tensor::lift::Lifted;
 use crate::tensor::partition::{Partition, TileRange};
 use crate::tensor::view::TensorViewMut;
@@ -278,17 +275,18 @@ impl<'t, T: Element> OutTile<'t, T> {
     }
 
     /// Streams `len` elements to the flat offsets of group `group` that begin with `flat`, if they are neighbours in memory and
-    /// are to be streamed; whether it did. `lines_from` tells what makes their lines, beginning with any of them.
+    /// are to be streamed; whether it did. `put` writes whole lines, the first of which begins with the element that it is told,
+    /// and `line` makes the one that begins with any.
     ///
     /// # Panics
     /// As [`OutTile::write`], or if there are fewer than fill a line.
     #[inline(always)]
-    pub(crate) fn stream<S: Simd, L: Lines>(
+    pub(crate) fn stream(
         &mut self,
-        simd: S,
         (group, flat): (usize, usize),
         len: usize,
-        lines_from: impl Fn(usize) -> L,
+        mut put: impl FnMut(usize, &mut [T]),
+        line: impl Fn(usize) -> [u8; LINE],
     ) -> bool {
         let per_line = LINE / size_of::<T>();
         assert!(len.is_multiple_of(self.width_of(group)), "every place has all channels");
@@ -301,13 +299,12 @@ impl<'t, T: Element> OutTile<'t, T> {
                 #[inline(always)]
                 |part, row, is_lines| {
                     if is_lines {
-                        put_lines(simd, lines_from(part.start), row);
+                        put(part.start, row);
                         return true;
                     }
                     let first = part.start.min(len - per_line);
-                    let line = lines_from(first).next(simd);
                     let row = row.as_mut_bytes();
-                    row.copy_from_slice(&line[(part.start - first) * size_of::<T>()..][..row.len()]);
+                    row.copy_from_slice(&line(first)[(part.start - first) * size_of::<T>()..][..row.len()]);
                     true
                 },
             )
