@@ -3,7 +3,8 @@
 //! As many neighbouring columns as a vector has lie in no more stretches than that, so they are a permutation, with
 //! repetitions, of the vector that begins with the element of the first. Which, is the same for every row, so it is put down
 //! once for a tile, and a vector takes a load, a permutation of bytes and a store. It may begin with any column, so that rows
-//! that are written past the cache are made line by line, wherever lines begin, and are not stored anywhere else before.
+//! that are written past the cache are made line by line, wherever lines begin. Those that come once are not stored anywhere
+//! else before; those that come again are put together once, and their lines are copied.
 //!
 //! Elements are anything that has bytes: nothing is computed with them.
 

@@ -16,8 +16,9 @@
 //! rows. It has one place for each stretch along W, which is repeated last (see [`repeats`](super::repeats)). Short rows are put
 //! together in the cache to a *slab*, the part of one depth that a tile has, and slabs of small planes to longer pieces;
 //! they are formed in the output itself where it can hold them and is not to be streamed. To be streamed, large slabs and
-//! long rows of single channels are made line by line, [where that is faster](permuted_lines_pay). Planes of a single output
-//! are [filled evenly](super::spread_evenly).
+//! long rows of single channels are made line by line, [where that is faster](permuted_lines_pay), from rows that are put
+//! together one at a time where they [come again](Repeats::stream). Planes of a single output are [filled
+//! evenly](super::spread_evenly).
 //!
 //! Traffic per output: its gradient; per input: one write of its gradient.
 
