@@ -274,7 +274,18 @@ impl<'t, T: Element> OutTile<'t, T> {
         are_neighbours.then(|| self.output.origin.wrapping_offset(lifted.place(group, flat.start)))
     }
 
-    /// Streams `len` elements to the flat offsets of group `group` that begin with `flat`, if they are neighbours in memory and
+    /// The same for the `len` elements that begin at flat offset `flat`.
+    ///
+    /// # Panics
+    /// As that, or if these are not all channels of their places.
+    #[inline(always)]
+    fn origin_from(&self, (group, flat): (usize, usize), len: usize) -> Option<*mut T> {
+        let width = self.width_of(group);
+        assert!(len.is_multiple_of(width), "every place has all channels");
+        self.origin_of(group, &(flat..flat + len / width))
+    }
+
+    /// Streams `len` elements to the flat offsets of a group that begin where `from` says, if they are neighbours in memory and
     /// are to be streamed; whether it did. `put` writes whole lines, the first of which begins with the element that it is told,
     /// and `line` makes the one that begins with any.
     ///
@@ -283,16 +294,15 @@ impl<'t, T: Element> OutTile<'t, T> {
     #[inline(always)]
     pub(crate) fn stream(
         &mut self,
-        (group, flat): (usize, usize),
+        from: (usize, usize),
         len: usize,
         mut put: impl FnMut(usize, &mut [T]),
         line: impl Fn(usize) -> [u8; LINE],
     ) -> bool {
         let per_line = LINE / size_of::<T>();
-        assert!(len.is_multiple_of(self.width_of(group)), "every place has all channels");
         assert!(len >= per_line, "a line of elements");
-        let Some(origin) = self.origin_of(group, &(flat..flat + len / self.width_of(group))) else { return false };
-        // SAFETY: `origin_of` found that these are `len` consecutive elements of one run of one group, inside this tile.
+        let Some(origin) = self.origin_from(from, len) else { return false };
+        // SAFETY: `origin_from` found that these are `len` consecutive elements of one run of one group, inside this tile.
         unsafe {
             self.stream_consecutive(
                 (origin, len),

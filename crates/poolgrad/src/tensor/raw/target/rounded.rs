@@ -9,20 +9,18 @@ use crate::dtype::{Element, Summed};
 use crate::exec::stream::{drain_lines, round_lines};
 
 impl<T: Element> OutTile<'_, T> {
-    /// Rounds `wide` once and streams it to the flat offsets of group `group` that begin with `flat`, if they are neighbours
+    /// Rounds `wide` once and streams it to the flat offsets of a group that begin where `from` says, if they are neighbours
     /// in memory and are to be streamed, and the level rounds in registers; whether it did.
     ///
     /// # Panics
     /// As [`OutTile::write`].
     #[inline(always)]
-    pub(crate) fn round<S: Simd>(&mut self, simd: S, (group, flat): (usize, usize), wide: &[T::Acc]) -> bool
+    pub(crate) fn round<S: Simd>(&mut self, simd: S, from: (usize, usize), wide: &[T::Acc]) -> bool
     where
         T: Summed,
     {
-        let width = self.width_of(group);
-        assert!(wide.len().is_multiple_of(width), "every place has all channels");
-        match self.origin_of(group, &(flat..flat + wide.len() / width)) {
-            // SAFETY: `origin_of` found that these are consecutive elements of one run of one group, inside this tile, and as
+        match self.origin_from(from, wide.len()) {
+            // SAFETY: `origin_from` found that these are consecutive elements of one run of one group, inside this tile, and as
             // many as `wide` has.
             Some(origin) => unsafe { self.round_consecutive(simd, wide, origin) },
             None => false,
@@ -34,13 +32,11 @@ impl<T: Element> OutTile<'_, T> {
     /// # Panics
     /// As [`OutTile::write`].
     #[inline(always)]
-    pub(crate) fn drain<S: Simd>(&mut self, simd: S, (group, flat): (usize, usize), wide: &mut [T::Acc]) -> bool
+    pub(crate) fn drain<S: Simd>(&mut self, simd: S, from: (usize, usize), wide: &mut [T::Acc]) -> bool
     where
         T: Summed,
     {
-        let width = self.width_of(group);
-        assert!(wide.len().is_multiple_of(width), "every place has all channels");
-        match self.origin_of(group, &(flat..flat + wide.len() / width)) {
+        match self.origin_from(from, wide.len()) {
             // SAFETY: as in `round`.
             Some(origin) => unsafe { self.drain_consecutive(simd, wide, origin) },
             None => false,
