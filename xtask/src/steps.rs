@@ -149,7 +149,7 @@ pub(crate) const ALL_BUT_SSE4_2: &str = "--cfg disable_dispatch_sse4_2";
 /// Processors of other architectures have one level, and no such flags.
 pub(crate) fn only_sse4_2() -> &'static str {
     match std::env::consts::ARCH {
-        "x86_64" => {
+        "x86" | "x86_64" => {
             "--cfg disable_dispatch_avx2 --cfg disable_dispatch_avx512 -C target-feature=+sse4.2,+popcnt,+cmpxchg16b"
         }
         _ => ONE_LEVEL,

@@ -42,7 +42,7 @@ fn cargo_steps() -> Vec<Step> {
             "run --quiet --package xtask -- tidy",
             "mend the lines above; `cargo xtask tidy --rules` explains each rule",
         ),
-        // Kernels of one ISA level are left to the serial tests: to compile them takes a fifth of the time.
+        // Kernels of one ISA level are left to the serial tests: without them all others compile in three quarters of the time.
         Step::cargo(
             "tests",
             "test --workspace --no-fail-fast",

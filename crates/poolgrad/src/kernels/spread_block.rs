@@ -37,7 +37,7 @@ impl<S: Simd> Block<'_, S> {
     ) -> bool {
         let Some(repeats) = self.repeats.as_ref().filter(|repeats| repeats.have_lines::<T>()) else { return false };
         let lines = |at| repeats.lines(cells, starts, at);
-        // A line that is one vector is made as fast as it is read.
+        // A line that is one vector takes one permutation, and another where the next row begins in it.
         let are_repeated = S::u8s::LEN < LINE && self.h.len() * 2 <= starts.len();
         out.stream(
             place,
