@@ -35,8 +35,10 @@ pub(super) struct Repeats<'s> {
     n_columns: usize,
     /// The stretch of each column, and of the first columns of a row that follows.
     stretches: &'s [u16],
-    /// For each byte of these, the one that it is of all stretches, as far as a byte can tell. Nothing where the level has no
-    /// permutations.
+    /// The bytes before its element among those of all stretches, as far as a byte can tell.
+    before: &'s [u8],
+    /// For each byte of these columns, the one that it is of all stretches, as far as a byte can tell. Nothing where the level has
+    /// no permutations.
     patterns: &'s [u8],
 }
 
@@ -66,7 +68,7 @@ impl<'s> Repeats<'s> {
             (stretches[behind], numbers[behind]) = (stretches[behind - n_columns], numbers[behind - n_columns]);
         }
         if !permutes(simd) {
-            return Self { n_columns, stretches, patterns: &[] };
+            return Self { n_columns, stretches, before: &[], patterns: &[] };
         }
         let lanes = S::u8s::LEN / size_of::<T>();
         let patterns = scratch.row::<u8>((n_columns + lanes).next_multiple_of(lanes) * size_of::<T>());
@@ -74,7 +76,10 @@ impl<'s> Repeats<'s> {
         for (v, pattern) in patterns.chunks_exact_mut(S::u8s::LEN).enumerate() {
             elements.bytes_of::<T>(&numbers[v * lanes..]).store_slice(pattern);
         }
-        Self { n_columns, stretches, patterns }
+        for number in &mut *numbers {
+            *number = number.wrapping_mul(size_of::<T>() as u8);
+        }
+        Self { n_columns, stretches, before: numbers, patterns }
     }
 
     /// Whether rows of `T` can be made line by line: not if that takes longer, or a line reaches over a whole row.
@@ -89,7 +94,7 @@ impl<'s> Repeats<'s> {
         let first = usize::from(self.stretches[column]);
         let cells = &cells[first..first + S::u8s::LEN / size_of::<T>()];
         let pattern = &self.patterns[column * size_of::<T>()..][..S::u8s::LEN];
-        let pattern = S::u8s::from_slice(simd, pattern) - (first * size_of::<T>()) as u8;
+        let pattern = S::u8s::from_slice(simd, pattern) - self.before[column];
         permute::<S, T>(simd, S::u8s::from_slice(simd, cells.as_bytes()), pattern)
     }
 
@@ -107,40 +112,46 @@ impl<'s> Repeats<'s> {
             return;
         }
         let lanes = S::u8s::LEN / size_of::<T>();
-        let end = (n_rows - 1) * n_columns + n_columns.max(lanes);
-        // A vector that is one of an aligned array of these reaches over no end of a page.
-        let are_aligned =
-            [rows.as_ptr().addr(), n_columns * size_of::<T>()].iter().all(|n| n.is_multiple_of(S::u8s::LEN));
-        let are_simple = rows.get(..end).is_some_and(|rows| are_aligned || before_page_end(rows).is_none());
-        // The last vector may overlap the one before it.
-        let last = n_columns.saturating_sub(lanes);
-        // In a row of a single stretch all vectors are the same.
-        let is_even = self.stretches[n_columns - 1] == 0;
-        let mut column = 0;
-        let mut vector = self.vector(simd, cells, 0);
-        loop {
-            let mut at = column;
-            for _ in 0..n_rows {
-                if are_simple {
-                    vector.store_slice(rows[at..at + lanes].as_mut_bytes());
-                } else {
-                    put_with_care(vector, &mut rows[at..], lanes.min(n_columns));
-                }
-                at += n_columns;
+        if n_columns <= lanes {
+            return self.put_short(simd, cells, rows, n_rows);
+        }
+        let (row, copies) = rows[..n_rows * n_columns].split_at_mut(n_columns);
+        let is_simple = before_page_end(row).is_none();
+        for column in (0..n_columns).step_by(lanes) {
+            // The last vector may overlap the one before it.
+            let column = column.min(n_columns - lanes);
+            let vector = self.vector(simd, cells, column);
+            let places = &mut row[column..column + lanes];
+            if is_simple {
+                vector.store_slice(places.as_mut_bytes());
+            } else {
+                put_with_care(vector, places, lanes);
             }
-            if column == last {
-                return;
-            }
-            column = last.min(column + lanes);
-            if !is_even {
-                vector = self.vector(simd, cells, column);
+        }
+        for copy in copies.chunks_exact_mut(n_columns) {
+            copy_row(simd, row.as_bytes(), copy.as_mut_bytes());
+        }
+    }
+
+    /// The same for rows that are no longer than a vector, each of which is written over the beginning of the next.
+    #[inline(always)]
+    fn put_short<S: Simd, T: Element>(&self, simd: S, cells: &[T], rows: &mut [T], n_rows: usize) {
+        let (n_columns, lanes) = (self.n_columns, S::u8s::LEN / size_of::<T>());
+        let end = (n_rows - 1) * n_columns + lanes;
+        let are_simple = rows.get(..end).is_some_and(|rows| before_page_end(rows).is_none());
+        let vector = self.vector(simd, cells, 0);
+        for at in (0..n_rows * n_columns).step_by(n_columns) {
+            if are_simple {
+                vector.store_slice(rows[at..at + lanes].as_mut_bytes());
+            } else {
+                put_with_care(vector, &mut rows[at..], n_columns);
             }
         }
     }
 
     /// The elements that [`Repeats::stream`] needs for rows of `n_columns` elements.
     pub(super) const fn built_len<T: Element>(n_columns: usize) -> usize {
-        n_columns + (LINE + VECTOR) / size_of::<T>()
+        n_columns + LINE / size_of::<T>()
     }
 
     /// Writes lines of rows that follow each other, the cells of each behind one of `starts`, from element `at` on, past the
@@ -161,7 +172,6 @@ impl<'s> Repeats<'s> {
             || {
                 let (lanes, per_line) = (S::u8s::LEN / size_of::<T>(), LINE / size_of::<T>());
                 let n_columns = self.n_columns;
-                let built = &mut built[..(n_columns + per_line).next_multiple_of(lanes)];
                 let (mut row, mut column) = (at / n_columns, at % n_columns);
                 let mut is_built = None;
                 while !to.is_empty() {
@@ -169,13 +179,13 @@ impl<'s> Repeats<'s> {
                     // What comes behind the last row is not read.
                     let next = starts.get(row + 1).copied().unwrap_or(start);
                     if is_built != Some((start, next)) {
-                        let is_here = is_built.is_some_and(|(built, _)| built == start);
-                        let first = if is_here { n_columns / lanes * lanes } else { 0 };
-                        // Of short rows, a third begins.
-                        let starts = [start, next, next];
-                        let mut vectors = self.lines(cells, &starts, first);
-                        for part in built[first..].chunks_exact_mut(lanes) {
-                            vectors.vector(simd).store_slice(part.as_mut_bytes());
+                        if is_built.is_none_or(|(built, _)| built != start) {
+                            self.put(simd, &cells[start as usize..], built, 1);
+                        }
+                        let head = built[n_columns..n_columns + per_line].chunks_exact_mut(lanes);
+                        for (v, head) in head.enumerate() {
+                            let vector = self.vector(simd, &cells[next as usize..], v * lanes);
+                            vector.store_slice(head.as_mut_bytes());
                         }
                         is_built = Some((start, next));
                     }
@@ -239,6 +249,23 @@ impl<T: Element> RowLines<'_, T> {
         let bytes = S::u8s::from_slice(simd, &BYTES[..S::u8s::LEN]);
         bytes.simd_lt(n_here).select(here, behind)
     }
+}
+
+/// Copies the bytes of a row, of which there are at least as many as a vector has.
+#[inline(always)]
+fn copy_row<S: Simd>(simd: S, row: &[u8], copy: &mut [u8]) {
+    if let Some(n) = before_page_end(copy) {
+        let (before, behind) = copy.split_at_mut(n);
+        before.copy_from_slice(&row[..n]);
+        behind.copy_from_slice(&row[n..]);
+        return;
+    }
+    // The last vector may overlap the one before it.
+    let last = row.len() - S::u8s::LEN;
+    for (row, copy) in row.chunks_exact(S::u8s::LEN).zip(copy.chunks_exact_mut(S::u8s::LEN)) {
+        S::u8s::from_slice(simd, row).store_slice(copy);
+    }
+    S::u8s::from_slice(simd, &row[last..]).store_slice(&mut copy[last..]);
 }
 
 /// Writes at least the first `n` elements of `vector` to `places`: all of it, or, over the end of a page and where there are
