@@ -18,6 +18,9 @@ use crate::exec::stream::claim_next;
 use crate::exec::{Scratch, booked};
 use crate::tensor::raw::{OutTile, Source, Tile};
 
+/// The bytes of planes whose beginnings are not worth being looked for on a cache line.
+const FEW_BYTES: usize = 512;
+
 /// The scratch bytes of one worker.
 pub(super) fn bytes<T: Float>() -> usize {
     booked::<T::Acc>(ROW) + 3 * booked::<T>(ROW)
@@ -112,6 +115,16 @@ fn write_again_and_again<T: Element>(
 #[inline(always)]
 fn repeat_each<T: Element>(values: &[T], memory: &mut [T], in_output: bool) {
     let len = memory.len() / values.len();
+    if len * size_of::<T>() <= FEW_BYTES {
+        if in_output {
+            claim_next(memory);
+        }
+        return match size_of::<T>() {
+            2 => repeat_few::<T, 16>(values, memory, len),
+            4 => repeat_few::<T, 8>(values, memory, len),
+            _ => repeat_few::<T, 4>(values, memory, len),
+        };
+    }
     for (i, &value) in values.iter().enumerate() {
         for start in (0..len).step_by(ROW) {
             let memory = &mut memory[i * len + start..];
@@ -125,6 +138,21 @@ fn repeat_each<T: Element>(values: &[T], memory: &mut [T], in_output: bool) {
                 _ => repeat_over::<T, 4>(value, memory, len),
             }
         }
+    }
+}
+
+/// Fills `memory` with `values`, each in `len` places, `N` at a time. The last of them may be written over the first of the next,
+/// which follow.
+#[inline(always)]
+fn repeat_few<T: Element, const N: usize>(values: &[T], memory: &mut [T], len: usize) {
+    let n_vectors = len.div_ceil(N);
+    let mut rest = memory;
+    for &value in values {
+        match rest.as_chunks_mut::<N>().0.get_mut(..n_vectors) {
+            Some(vectors) => vectors.fill([value; N]),
+            None => rest[..len].fill(value),
+        }
+        rest = &mut rest[len..];
     }
 }
 
