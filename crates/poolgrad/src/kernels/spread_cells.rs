@@ -11,9 +11,13 @@ use super::repeats::SLACK;
 use super::rows;
 use super::spread_block::{Block, Rounded};
 use super::stretches::Stretches;
-use super::widen::{LANES, OutputRows, Widen};
+use super::widen::{OutputRows, Widen};
 use crate::dtype::{Accumulator, Float};
 use crate::tensor::raw::Source;
+
+/// The columns that are added up at once in registers; others may be read or written with the last of them.
+const COLUMNS: usize = 16;
+const _: () = assert!(COLUMNS <= SLACK);
 
 /// The cells of one depth, and what they are formed with.
 pub(super) struct Cells<'s, T: Float> {
@@ -95,13 +99,13 @@ impl<T: Float> Cells<'_, T> {
 #[inline(always)]
 fn add_at_once<A: Accumulator>(wide: &[&[A]], (h, pitch): (&Stretches<'_>, usize), sums: &mut [A]) {
     // What fills the last columns up reaches into the next row, whose sums are formed later, or into what is behind all.
-    let len = pitch.next_multiple_of(LANES);
+    let len = pitch.next_multiple_of(COLUMNS);
     for (stretch, at) in h.iter().zip((0..).step_by(pitch)) {
         let sums = &mut sums[at..at + len];
         let oh = stretch.outputs.start - h.outputs.start;
         let row = |od: usize, behind: usize| &wide[od][(oh + behind) * pitch..][..len];
         match (wide.len(), stretch.outputs.len()) {
-            (1, 1) => sums.copy_from_slice(row(0, 0)),
+            (1, 1) => put_sums([row(0, 0)], sums),
             (1, 2) => put_sums([row(0, 0), row(0, 1)], sums),
             (2, 1) => put_sums([row(0, 0), row(1, 0)], sums),
             (2, 2) => put_sums([row(0, 0), row(0, 1), row(1, 0), row(1, 1)], sums),
@@ -116,8 +120,8 @@ fn add_at_once<A: Accumulator>(wide: &[&[A]], (h, pitch): (&Stretches<'_>, usize
 /// Writes the sums of rows, some columns at a time, which stay in registers.
 #[inline(always)]
 fn put_sums<A: Accumulator, const N: usize>(rows: [&[A]; N], sums: &mut [A]) {
-    let rows = rows.map(|row| row[..sums.len()].as_chunks::<LANES>().0);
-    for (i, sums) in sums.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+    let rows = rows.map(|row| row[..sums.len()].as_chunks::<COLUMNS>().0);
+    for (i, sums) in sums.as_chunks_mut::<COLUMNS>().0.iter_mut().enumerate() {
         let mut total = rows[0][i];
         for row in &rows[1..] {
             total.iter_mut().zip(&row[i]).for_each(|(total, &term)| *total += term);

@@ -23,7 +23,7 @@ use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::raw::Source;
 
 /// Wide rows begin at multiples of this, if they have one channel, so that vectors are full.
-pub(super) const LANES: usize = 8;
+const LANES: usize = 8;
 
 /// The elements of the wide rows that are kept, unless a single row has more.
 const KEPT: usize = 8 << 10;
