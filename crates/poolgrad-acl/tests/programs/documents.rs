@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Ended, ONE_LEVEL, finish, has_program, scratch, skipped, tree, workspace};
+use crate::support::{
+    Ended, UNOPTIMISED, build_as_documented, finish, has_program, scratch, skipped, tree, workspace,
+};
 
 /// The shell blocks of a document, in order.
 fn shell_blocks(text: &str) -> Vec<String> {
@@ -23,12 +25,10 @@ fn follow(document: &Path, folder: &Path) -> Ended {
     // In a folder of the tests': a reader's tree keeps the kernels of all levels.
     let commands = blocks.concat().replace("target/cann", "target/one-level/cann");
     let mut command = Command::new("bash");
-    command.args(["-euc", &commands]).current_dir(folder).envs(ONE_LEVEL);
+    command.args(["-euc", &commands]).current_dir(folder).envs(UNOPTIMISED);
     for variable in ["ASCEND_HOME_PATH", "LD_LIBRARY_PATH", "POOLGRAD_LOG", "POOLGRAD_INDEX_POLICY"] {
         command.env_remove(variable);
     }
-    // The library that the document builds has been built by now: what still takes long has hung.
-    tree();
     finish(command, &scratch().join("follow"))
 }
 
@@ -46,6 +46,8 @@ fn the_readme_of_the_tree_can_be_followed() {
 
 #[test]
 fn the_document_can_be_followed() {
+    // What still takes long then has hung.
+    build_as_documented();
     let ended = follow(&workspace().join("docs/acl.md"), &workspace());
     assert!(ended.status == Some(0) && ended.output.contains("gradInput[5] = 2.5"), "{ended}");
 }

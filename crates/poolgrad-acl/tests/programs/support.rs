@@ -45,18 +45,25 @@ pub(crate) fn scratch() -> PathBuf {
     folder
 }
 
-/// For released libraries: without the kernels of all ISA levels but the target's own, as xtask's serial tests are built. To compile
-/// them is what takes long, and the core's tests run them all. In a folder of their own, so that nobody finds such a library
-/// where the full one was.
-pub(crate) const ONE_LEVEL: [(&str, &str); 2] = [
+/// For the library as documents have it built, in the profile `release`: to compile that is what takes long, so without the kernels
+/// of all ISA levels but the target's own, which the core's tests run all, and not optimised. In a folder of its own, so that nobody
+/// finds such a library where the full one was.
+pub(crate) const UNOPTIMISED: [(&str, &str); 3] = [
     ("RUSTFLAGS", "--cfg disable_dispatch_sse4_2 --cfg disable_dispatch_avx2 --cfg disable_dispatch_avx512"),
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"),
     ("CARGO_TARGET_DIR", "target/one-level"),
 ];
 
-/// The installed tree, laid out once for each run of the tests.
+/// The installed tree, laid out once for each run of the tests, with the library that was built for them.
 pub(crate) fn tree() -> &'static Path {
     static TREE: OnceLock<PathBuf> = OnceLock::new();
-    TREE.get_or_init(|| lay_out("tree", &[], &ONE_LEVEL))
+    let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+    TREE.get_or_init(|| lay_out("tree", &["--profile", profile], &[]))
+}
+
+/// Builds what documents have built.
+pub(crate) fn build_as_documented() {
+    lay_out("tree-documented", &[], &UNOPTIMISED);
 }
 
 /// The same with a library that AddressSanitizer watches.
