@@ -18,7 +18,7 @@ use crate::exec::stream::claim_next;
 use crate::exec::{Scratch, booked};
 use crate::tensor::raw::{OutTile, Source, Tile};
 
-/// The bytes of planes whose beginnings are not worth being looked for on a cache line.
+/// The most bytes of a plane in which it takes longer to find where lines begin than to write over their ends.
 const FEW_BYTES: usize = 512;
 
 /// The scratch bytes of one worker.
