@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use super::stream::keeps_half_of_cache;
+
 /// What is assumed where the system does not tell: the order of magnitude of one server core complex.
 const ASSUMED: usize = 32 << 20;
 
@@ -18,16 +20,21 @@ pub(crate) struct LastLevelCache {
     pub(crate) bytes: usize,
     /// How many of them are kept from call to call even if others use the cache too.
     pub(crate) kept: usize,
+    /// How many bytes of all tensors of a gradient are kept, where that was measured: what is read takes its part.
+    pub(crate) kept_of_all: Option<usize>,
 }
 
 impl LastLevelCache {
-    /// One of so many bytes, for so many processors.
+    /// One of so many bytes, for so many processors, which may be known to keep half of it.
     ///
     /// A share is what was seen to be kept. Of a smaller cache all may be at hand or less: on a Zen 3 with 32 MiB, two processors
     /// kept 16 of them.
-    pub(crate) fn new(bytes: usize, n_processors: usize) -> Self {
+    pub(crate) fn new(bytes: usize, n_processors: usize, keeps_half: bool) -> Self {
         let share = SHARE.saturating_mul(n_processors.max(2));
-        if bytes > share { Self { bytes: share, kept: share } } else { Self { bytes, kept: bytes / 8 * 5 } }
+        if bytes > share {
+            return Self { bytes: share, kept: share, kept_of_all: None };
+        }
+        Self { bytes, kept: bytes / 8 * 5, kept_of_all: keeps_half.then_some(bytes / 2) }
     }
 }
 
@@ -36,7 +43,7 @@ pub(crate) fn last_level_cache() -> LastLevelCache {
     static CACHE: OnceLock<LastLevelCache> = OnceLock::new();
     *CACHE.get_or_init(|| {
         let n_processors = std::thread::available_parallelism().map_or(1, usize::from);
-        LastLevelCache::new(detect().unwrap_or(ASSUMED), n_processors)
+        LastLevelCache::new(detect().unwrap_or(ASSUMED), n_processors, keeps_half_of_cache(n_processors))
     })
 }
 
@@ -64,13 +71,15 @@ mod tests {
     #[test]
     fn a_cache_of_many_processors_is_counted_by_shares() {
         let cache = |mebibytes: usize, n_processors| {
-            let LastLevelCache { bytes, kept } = LastLevelCache::new(mebibytes << 20, n_processors);
+            let LastLevelCache { bytes, kept, .. } = LastLevelCache::new(mebibytes << 20, n_processors, false);
             (bytes >> 20, kept >> 20)
         };
         assert_eq!(cache(32, 2), (32, 20));
         assert_eq!(cache(480, 1), (56, 56), "of two at least");
         assert_eq!(cache(480, 4), (112, 112));
         assert_eq!(cache(480, 64), (480, 300));
+        let half = |mebibytes: usize| LastLevelCache::new(mebibytes << 20, 2, true).kept_of_all;
+        assert_eq!((half(32), half(480)), (Some(16 << 20), None), "of a share all is kept");
     }
 
     #[test]

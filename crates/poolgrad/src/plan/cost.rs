@@ -45,10 +45,12 @@ fn is_too_much((written, all): (usize, usize), cache: usize) -> bool {
 /// Whether what a call writes leaves the last-level cache before anyone can read it: a gradient that is larger, or is
 /// pushed out by what is read; and outputs that are those of many maxima, or are pushed out by an input of which they are a small part.
 ///
-/// Of a cache that others use too, less is kept. On a Zen 3 with 32 MiB, of which two processors kept 16 from call to call,
-/// gradients of maxima with 21 to 28 MiB take 0.4 to 0.9 of the time if they are streamed: most of their lines are added to, or
-/// are zero, and not only filled. (On a Granite Rapids, whose share is kept, those of 42 to 56 MB take 1.3 to 1.9 times as long.)
-/// Those of averages gain less there, and lose as much where all of the cache is at hand.
+/// Of a cache that others use too, less is kept: where it is known how much, by [`keeps_half_of_cache`], gradients are streamed as soon
+/// as all tensors take more. Elsewhere those of maxima are from sizes on that averages are not: most of their lines are added to, or are
+/// zero, and not only filled. (On a Granite Rapids, whose share is kept, those of 42 to 56 MB take 1.3 to 1.9 times as long if they are
+/// streamed.)
+///
+/// [`keeps_half_of_cache`]: crate::exec::stream::keeps_half_of_cache
 ///
 /// Where all sums of a maximum are rounded into an output, or gathered in registers, nothing of it needs to be near before: on a
 /// Zen 4 with as large a cache, gradients of 13 to 18 MB take 0.74 to 1.07 of the time if they are streamed, and in busy hours 0.65
@@ -93,7 +95,12 @@ pub(super) struct Sums {
 
 /// [`leaves_the_cache`] by the bytes of the input or its gradient and of all tensors, and the cache.
 fn leaves(direction: Direction, (input, all): (usize, usize), sums: Sums, cache: LastLevelCache) -> bool {
-    let LastLevelCache { bytes: cache, kept } = cache;
+    let LastLevelCache { bytes: cache, kept, kept_of_all } = cache;
+    // Windows of single channels that are filled lie in the output as they are formed.
+    let are_filled = sums.of_maxima && !(sums.in_output || sums.are_complete || sums.are_few) && sums.width == 1;
+    if let (Direction::Gradient, Some(kept), false) = (direction, kept_of_all, are_filled) {
+        return all > kept;
+    }
     let is_read_from_memory = is_too_much((input, all), cache);
     let are_in_pieces = sums.in_output && sums.width > 1 && is_read_from_memory;
     let are_maxima_complete = sums.of_maxima && sums.are_complete;
@@ -124,7 +131,7 @@ mod tests {
         let rounded = Sums { of_maxima: true, are_few: false, in_output: false, are_complete: true, width: 1 };
         let once = Sums { in_output: true, are_complete: false, ..rounded };
         let average = Sums { of_maxima: false, ..rounded };
-        let cache = LastLevelCache::new(32 << 20, 2);
+        let cache = LastLevelCache::new(32 << 20, 2, false);
         let cases = [
             ("rounded maxima", rounded, (12, 16), (13, 17)),
             ("rounded maxima that are pushed out", rounded, (11, 47), (11, 48)),
@@ -138,7 +145,13 @@ mod tests {
             let leaves =
                 |(input, all): (usize, usize)| leaves(Direction::Gradient, (input << 20, all << 20), sums, cache);
             assert!(!leaves(stays) && leaves(leaves_it), "{name}");
+            let cache = LastLevelCache::new(32 << 20, 2, true);
+            let leaves = |all: usize| super::leaves(Direction::Gradient, (5 << 20, all << 20), sums, cache);
+            assert!(!leaves(16) && leaves(17), "{name} where half of the cache is kept");
         }
+        let filled = Sums { in_output: false, are_complete: false, ..rounded };
+        let half = LastLevelCache::new(32 << 20, 2, true);
+        assert!(!leaves(Direction::Gradient, (20 << 20, 31 << 20), filled, half), "windows that are filled");
         let leaves =
             |(input, all): (usize, usize), sums| leaves(Direction::Forward, (input << 20, all << 20), sums, cache);
         assert!(!leaves((10, 22), once) && leaves((10, 23), once), "maxima by themselves");
