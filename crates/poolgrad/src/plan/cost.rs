@@ -46,8 +46,8 @@ fn is_too_much((written, all): (usize, usize), cache: usize) -> bool {
 /// pushed out by what is read; and outputs that are those of many maxima, or are pushed out by an input of which they are a small part.
 ///
 /// Of a cache that others use too, less is kept: where it is known how much, by [`keeps_half_of_cache`], gradients are streamed as soon
-/// as all tensors take more. Elsewhere those of maxima are from sizes on that averages are not: most of their lines are added to, or are
-/// zero, and not only filled. (On a Granite Rapids, whose share is kept, those of 42 to 56 MB take 1.3 to 1.9 times as long if they are
+/// as all tensors take more. Elsewhere those of maxima are from smaller sizes on than those of averages: most of their lines are added to,
+/// or are zero, and not only filled. (On a Granite Rapids, whose share is kept, those of 42 to 56 MB take 1.3 to 1.9 times as long if they are
 /// streamed.)
 ///
 /// [`keeps_half_of_cache`]: crate::exec::stream::keeps_half_of_cache
@@ -87,6 +87,8 @@ pub(super) struct Sums {
     pub(super) are_few: bool,
     /// Whether they are formed in the output.
     pub(super) in_output: bool,
+    /// Whether there are none: windows that touch are filled by comparing places with their outputs.
+    pub(super) are_filled: bool,
     /// Whether all of them are rounded, or gathered: whether they are complete when anything is written.
     pub(super) are_complete: bool,
     /// The channels that are worked on together.
@@ -97,8 +99,8 @@ pub(super) struct Sums {
 fn leaves(direction: Direction, (input, all): (usize, usize), sums: Sums, cache: LastLevelCache) -> bool {
     let LastLevelCache { bytes: cache, kept, kept_of_all } = cache;
     // Windows of single channels that are filled lie in the output as they are formed.
-    let are_filled = sums.of_maxima && !(sums.in_output || sums.are_complete || sums.are_few) && sums.width == 1;
-    if let (Direction::Gradient, Some(kept), false) = (direction, kept_of_all, are_filled) {
+    let fills_output = sums.are_filled && sums.width == 1;
+    if let (Direction::Gradient, Some(kept), false) = (direction, kept_of_all, fills_output) {
         return all > kept;
     }
     let is_read_from_memory = is_too_much((input, all), cache);
@@ -128,7 +130,14 @@ mod tests {
 
     #[test]
     fn outputs_are_streamed_from_the_sizes_that_leave_the_cache() {
-        let rounded = Sums { of_maxima: true, are_few: false, in_output: false, are_complete: true, width: 1 };
+        let rounded = Sums {
+            of_maxima: true,
+            are_few: false,
+            in_output: false,
+            are_filled: false,
+            are_complete: true,
+            width: 1,
+        };
         let once = Sums { in_output: true, are_complete: false, ..rounded };
         let average = Sums { of_maxima: false, ..rounded };
         let cache = LastLevelCache::new(32 << 20, 2, false);
@@ -149,9 +158,12 @@ mod tests {
             let leaves = |all: usize| super::leaves(Direction::Gradient, (5 << 20, all << 20), sums, cache);
             assert!(!leaves(16) && leaves(17), "{name} where half of the cache is kept");
         }
-        let filled = Sums { in_output: false, are_complete: false, ..rounded };
         let half = LastLevelCache::new(32 << 20, 2, true);
-        assert!(!leaves(Direction::Gradient, (20 << 20, 31 << 20), filled, half), "windows that are filled");
+        let leaves_half = |sums| leaves(Direction::Gradient, (20 << 20, 31 << 20), sums, half);
+        let first = Sums { are_complete: false, ..rounded };
+        let filled = Sums { are_filled: true, ..first };
+        assert!(leaves_half(first) && !leaves_half(filled), "first terms, and windows that are filled");
+        assert!(leaves_half(Sums { width: 32, ..filled }), "windows of channels that are filled");
         let leaves =
             |(input, all): (usize, usize), sums| leaves(Direction::Forward, (input << 20, all << 20), sums, cache);
         assert!(!leaves((10, 22), once) && leaves((10, 23), once), "maxima by themselves");

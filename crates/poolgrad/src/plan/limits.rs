@@ -226,6 +226,7 @@ impl Limits {
             of_maxima: checked.has_indices,
             are_few: is_sparse(geometry, SPARSE) && (are_close || (stays_close && keeps_far)),
             in_output: own_type && !expands_anyway,
+            are_filled: expands_anyway,
             are_complete: !own_type && summing == Summing::All,
             width,
         };
