@@ -26,7 +26,7 @@ use crate::dtype::{Accumulator, Sum, Summed};
 use crate::simd::{Isa, RoundsBf16};
 
 pub(crate) use ahead::{claim_behind, claim_lines, claim_next, claiming_pays, fetch_ahead, fetch_lines};
-pub(crate) use drain::drain_lines;
+pub(crate) use drain::{drain_lines, drains_lines};
 pub(crate) use near::copy_near;
 pub(crate) use pending::{LINE_ELEMENTS, Pending};
 pub(crate) use processors::{

@@ -32,6 +32,7 @@ use super::outputs::{Outputs, Summing};
 use super::rows::{self, ROW};
 use super::terms::{AT_ONCE, Terms, add_each, add_each_in_turns, count, fetch_after, fetch_ahead_of, last, lines};
 use crate::dtype::{Index, Sum, Summed};
+use crate::exec::stream::LINE;
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
 use crate::tensor::raw::Tile;
@@ -128,7 +129,10 @@ impl PlanesShape {
         match self.room {
             Room::Output => [0, 0],
             Room::BesideSlices => [len, 0],
-            Room::Beside => [len, if sums_are_output { 0 } else { len }],
+            Room::Beside => {
+                let with_line = len.saturating_add(LINE / size_of::<T>() - 1);
+                [with_line, if sums_are_output { 0 } else { with_line }]
+            }
         }
     }
 
@@ -195,13 +199,15 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
         for start in range.groups.clone().step_by(batch) {
             let groups = start..range.groups.end.min(start + batch);
             let len = groups.len() * range.flat.len() * self.outputs.width_of(start);
+            // Beside the output they begin as far behind a line as the groups do in the output (see `OutTile::stream_groups`).
+            let at = if self.shape.room == Room::Beside { tile.first.in_line(start) } else { 0 };
             let memory = tile.first.memory(groups.clone(), range.flat.clone());
             let in_memory = memory.is_some();
             let (into, target) = match memory {
                 Some(memory) if sums_are_output => (T::as_wide_mut(memory).unwrap_or_default(), Default::default()),
                 Some(memory) => (&mut sums[..len], memory),
-                None if sums_are_output => (&mut sums[..len], Default::default()),
-                None => (&mut sums[..len], &mut rounded[..len]),
+                None if sums_are_output => (&mut sums[at..at + len], Default::default()),
+                None => (&mut sums[at..at + len], &mut rounded[at..at + len]),
             };
             if self.shape.summing == Summing::Few {
                 target.fill(T::default());
@@ -224,9 +230,9 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Planes<'_, T, I> {
                 continue;
             }
             if self.shape.summing == Summing::Few {
-                tile.first.write_groups(groups, &rounded[..len]);
+                rows::copy_groups(simd, &mut tile.first, groups, (&mut rounded[..at + len], at));
             } else {
-                rows::drain_groups(simd, &mut tile.first, groups, &mut sums[..len], rounded);
+                rows::drain_groups(simd, &mut tile.first, groups, (&mut sums[..at + len], at), rounded);
             }
         }
         self.n_added.fetch_add(n_added, Ordering::Relaxed);

@@ -224,18 +224,25 @@ pub(crate) fn drain<S: Simd, T: Summed>(
     }
 }
 
-/// [`drain`] of all places of `groups`, one group after the other. `staging` has room for them, unless no rounding is needed.
+/// [`drain`] of all places of `groups`, one group after the other: of the sums from `at` on. Before these may lie some that were
+/// left there with the groups before, because they do not fill a line (see [`OutTile::stream_groups`]). `staging` has room for
+/// all, unless no rounding is needed.
 #[inline(always)]
 pub(crate) fn drain_groups<S: Simd, T: Summed>(
     simd: S,
     out: &mut OutTile<'_, T>,
     groups: Range<usize>,
-    wide: &mut [T::Acc],
+    (wide, at): (&mut [T::Acc], usize),
     staging: &mut [T],
 ) {
-    if out.drain_groups(simd, &groups, wide) {
+    if let Some(left) = out.drain_groups(simd, &groups, wide) {
+        if left.start > 0 {
+            wide.copy_within(left.clone(), 0);
+            clear(&mut wide[left]);
+        }
         return;
     }
+    let wide = &mut wide[at..];
     if let Some(elements) = T::from_wide(wide) {
         out.write_groups(groups, elements);
         return clear(wide);
@@ -243,6 +250,20 @@ pub(crate) fn drain_groups<S: Simd, T: Summed>(
     let elements = &mut staging[..wide.len()];
     T::drain(wide, elements);
     out.write_groups(groups, elements);
+}
+
+/// Writes elements to all places of `groups`, one group after the other: those from `at` on, as in [`drain_groups`].
+#[inline(always)]
+pub(crate) fn copy_groups<S: Simd, T: Element>(
+    simd: S,
+    out: &mut OutTile<'_, T>,
+    groups: Range<usize>,
+    (elements, at): (&mut [T], usize),
+) {
+    match out.copy_groups(simd, &groups, elements) {
+        Some(left) => elements.copy_within(left, 0),
+        None => out.write_groups(groups, &elements[at..]),
+    }
 }
 
 /// A staging row for [`store`].

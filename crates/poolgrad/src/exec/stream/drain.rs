@@ -32,6 +32,18 @@ pub(crate) fn drain_lines<S: Simd, T: Summed>(simd: S, wide: &mut [T::Acc], to: 
     )
 }
 
+/// Whether [`drain_lines`] can write sums that are lines themselves.
+#[inline(always)]
+pub(crate) fn drains_lines<S: Simd, T: Summed>(simd: S) -> bool {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let is_sum = T::from_wide(&[]).is_some();
+            is_sum || T::narrow_line(simd, RoundsBf16::ask(), &[T::Acc::ZERO; 32]).is_some()
+        },
+    )
+}
+
 /// [`copy_lines`](super::copy_lines) that leaves zeros, if `from` consists of whole lines, too; whether it does. A zero that
 /// reaches from one line into the next takes longer than to clear all lines afterwards: on a Zen 3, planes of 13x13 took 1.6 of
 /// the time.

@@ -6,7 +6,7 @@ use fearless_simd::Simd;
 
 use super::OutTile;
 use crate::dtype::{Element, Summed};
-use crate::exec::stream::{drain_lines, round_lines};
+use crate::exec::stream::{drain_lines, drains_lines, round_lines};
 
 impl<T: Element> OutTile<'_, T> {
     /// Rounds `wide` once and streams it to the flat offsets of a group that begin where `from` says, if they are neighbours
@@ -43,20 +43,38 @@ impl<T: Element> OutTile<'_, T> {
         }
     }
 
-    /// The same for all places of `groups`, one group after the other.
+    /// Rounds sums once and streams them as [`OutTile::stream_groups`] does, leaving zeros, if the level rounds in registers; returns
+    /// what is left if it did.
     ///
     /// # Panics
-    /// As [`OutTile::write_groups`].
+    /// As that.
     #[inline(always)]
-    pub(crate) fn drain_groups<S: Simd>(&mut self, simd: S, groups: &Range<usize>, wide: &mut [T::Acc]) -> bool
+    pub(crate) fn drain_groups<S: Simd>(
+        &mut self,
+        simd: S,
+        groups: &Range<usize>,
+        wide: &mut [T::Acc],
+    ) -> Option<Range<usize>>
     where
         T: Summed,
     {
-        match self.whole_groups(groups, wide.len()) {
-            // SAFETY: as in `OutTile::write_groups`.
-            Some(origin) => unsafe { self.drain_consecutive(simd, wide, origin) },
-            None => false,
+        if !drains_lines::<S, T>(simd) {
+            return None;
         }
+        let len = wide.len();
+        self.stream_groups(
+            groups,
+            len,
+            #[inline(always)]
+            |part, row, is_lines| {
+                if is_lines {
+                    let is_done = drain_lines(simd, &mut wide[part], row);
+                    assert!(is_done, "sums that become lines are lines");
+                } else {
+                    T::drain(&mut wide[part], row);
+                }
+            },
+        )
     }
 
     /// Rounds and streams neighbours in memory, if they are to be streamed and the level rounds in registers; whether it did.
