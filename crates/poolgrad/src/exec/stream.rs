@@ -31,7 +31,7 @@ pub(crate) use near::copy_near;
 pub(crate) use pending::{LINE_ELEMENTS, Pending};
 pub(crate) use processors::{
     Written, comparing_single_channels_pays, keeps_half_of_cache, keeps_zeros, keeps_zeros_of_two_bytes,
-    permuted_lines_pay, streaming_by_rows_pays, streaming_pays, works_by_halves,
+    permuted_lines_pay, streaming_by_rows_pays, streaming_pays, turns_pay, works_by_halves,
 };
 
 /// The bytes of a cache line: the unit in which non-temporal stores leave the core.

@@ -7,8 +7,8 @@
 //! For some small groups (see [`Room`]), or one that fits the second-level cache:
 //!
 //! 1. clear their sums, unless what was written before left zeros there;
-//! 2. add each output, in ascending order, where its index points; small planes in turns with others (see
-//!    [`Terms::add_in_turns`]), and meanwhile ask for the outputs of the next groups, if they are in memory;
+//! 2. add each output, in ascending order, where its index points; small planes in turns with others where that pays (see
+//!    [`turns_pay`]), and meanwhile ask for the outputs of the next groups, if they are in memory;
 //! 3. round the sums and write them out in one go.
 //!
 //! The sums are the output itself where it can hold them and is not to be streamed. Where it is of a narrower type and has
@@ -32,7 +32,7 @@ use super::outputs::{Outputs, Summing};
 use super::rows::{self, ROW};
 use super::terms::{AT_ONCE, Terms, add_each, add_each_in_turns, count, fetch_after, fetch_ahead_of, last, lines};
 use crate::dtype::{Index, Sum, Summed};
-use crate::exec::stream::LINE;
+use crate::exec::stream::{LINE, turns_pay};
 use crate::exec::{Scratch, TileKernel, booked};
 use crate::geometry::Geometry;
 use crate::tensor::raw::Tile;
@@ -86,6 +86,8 @@ pub(crate) struct PlanesShape {
     room: Room,
     /// Whether outputs are asked for before they are needed.
     fetches: bool,
+    /// Whether single planes are added to in turns with others.
+    in_turns: bool,
 }
 
 impl PlanesShape {
@@ -99,7 +101,8 @@ impl PlanesShape {
         let fit = (sums / group_len.max(1)).min(MOST_OUTPUTS.min(sums) / output_len.max(1));
         let batch = if alike { fit.max(1) } else { 1 };
         let loaded = if batch == 1 { output_len.min(ROW / width * width) } else { batch * output_len };
-        Self { group_len, output_len, batch, loaded, width, summing, room, fetches }
+        let in_turns = turns_pay(output_len);
+        Self { group_len, output_len, batch, loaded, width, summing, room, fetches, in_turns }
     }
 
     /// The outputs of one group that are made ready at a time. Those of single planes are added as they come: sums and
@@ -269,7 +272,7 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
         }
         let indices = self.outputs.indices.groups(groups.clone(), buffers.indices);
         let elements = self.outputs.grad_output.groups(groups, buffers.elements);
-        let PlanesShape { group_len, output_len, fetches, .. } = self.shape;
+        let PlanesShape { group_len, output_len, fetches, in_turns, .. } = self.shape;
         let mut n_added = indices.len() as u64;
         if !T::Acc::TAKES_ALL && self.shape.lists_late() {
             if fetches {
@@ -291,7 +294,7 @@ impl<T: Summed, I: Index> Planes<'_, T, I> {
                 return n_added - add_planes(sums, (indices, gradients), (group_len, output_len));
             }
             let mut outputs = indices.chunks_exact(output_len).zip(gradients.chunks_exact(output_len));
-            while planes.len() >= 2 {
+            while in_turns && planes.len() >= 2 {
                 if fetches {
                     let n_left = outputs.len() * output_len;
                     fetch_after(
