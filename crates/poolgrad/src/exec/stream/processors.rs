@@ -96,7 +96,7 @@ const LEAST_ALONE: usize = 64;
 ///
 /// On a Zen 3 that gains nothing in the cache (14 gradients take 0.97 of the time one by one, 0.82 to 1.17), and what comes from
 /// memory comes later: 14 of up to 48 MB, with 64 outputs and more to a plane, take 0.54 to 1.15 of the time one by one, 0.78 by
-/// geometric mean, and 11 with fewer outputs 0.84 to 1.15, 1.00. Others were not tried.
+/// geometric mean, and 11 with fewer outputs 0.84 to 1.15, 1.00. A Zen 2 was not tried, nor were those that take turns everywhere.
 pub(crate) fn turns_pay(n_outputs: usize) -> bool {
     n_outputs < LEAST_ALONE || !imp::is_older_amd() || is_first_zen()
 }
