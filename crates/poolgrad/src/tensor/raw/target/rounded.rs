@@ -19,12 +19,17 @@ impl<T: Element> OutTile<'_, T> {
     where
         T: Summed,
     {
-        match self.origin_from(from, wide.len()) {
-            // SAFETY: `origin_from` found that these are consecutive elements of one run of one group, inside this tile, and as
-            // many as `wide` has.
-            Some(origin) => unsafe { self.round_consecutive(simd, wide, origin) },
-            None => false,
-        }
+        let Some(origin) = self.origin_from(from, wide.len()) else { return false };
+        let put = |part: Range<usize>, row: &mut [T], is_lines: bool| {
+            if is_lines {
+                return round_lines(simd, &wide[part], row);
+            }
+            T::narrow(&wide[part], row);
+            true
+        };
+        // SAFETY: `origin_from` found that these are consecutive elements of one run of one group, inside this tile, and as
+        // many as `wide` has.
+        unsafe { self.stream_consecutive((origin, wide.len()), put) }
     }
 
     /// The same, leaving zeros if it did.
@@ -36,11 +41,17 @@ impl<T: Element> OutTile<'_, T> {
     where
         T: Summed,
     {
-        match self.origin_from(from, wide.len()) {
-            // SAFETY: as in `round`.
-            Some(origin) => unsafe { self.drain_consecutive(simd, wide, origin) },
-            None => false,
-        }
+        let len = wide.len();
+        let Some(origin) = self.origin_from(from, len) else { return false };
+        let put = |part: Range<usize>, row: &mut [T], is_lines: bool| {
+            if is_lines {
+                return drain_lines(simd, &mut wide[part], row);
+            }
+            T::drain(&mut wide[part], row);
+            true
+        };
+        // SAFETY: as in `round`.
+        unsafe { self.stream_consecutive((origin, len), put) }
     }
 
     /// Rounds sums once and streams them as [`OutTile::stream_groups`] does, leaving zeros, if the level rounds in registers; returns
@@ -75,46 +86,5 @@ impl<T: Element> OutTile<'_, T> {
                 }
             },
         )
-    }
-
-    /// Rounds and streams neighbours in memory, if they are to be streamed and the level rounds in registers; whether it did.
-    ///
-    /// # Safety
-    /// As [`OutTile::stream_consecutive`], for the elements of `wide`.
-    #[inline(always)]
-    unsafe fn round_consecutive<S: Simd>(&mut self, simd: S, wide: &[T::Acc], origin: *mut T) -> bool
-    where
-        T: Summed,
-    {
-        let put = |part: Range<usize>, row: &mut [T], is_lines: bool| {
-            if is_lines {
-                return round_lines(simd, &wide[part], row);
-            }
-            T::narrow(&wide[part], row);
-            true
-        };
-        // SAFETY: the caller's promise is passed on.
-        unsafe { self.stream_consecutive((origin, wide.len()), put) }
-    }
-
-    /// The same, leaving zeros if it did.
-    ///
-    /// # Safety
-    /// As that.
-    #[inline(always)]
-    unsafe fn drain_consecutive<S: Simd>(&mut self, simd: S, wide: &mut [T::Acc], origin: *mut T) -> bool
-    where
-        T: Summed,
-    {
-        let len = wide.len();
-        let put = |part: Range<usize>, row: &mut [T], is_lines: bool| {
-            if is_lines {
-                return drain_lines(simd, &mut wide[part], row);
-            }
-            T::drain(&mut wide[part], row);
-            true
-        };
-        // SAFETY: the caller's promise is passed on.
-        unsafe { self.stream_consecutive((origin, len), put) }
     }
 }
