@@ -1,6 +1,7 @@
 //! Writing rows past the cache: the unsafe room of write-out. How memory is asked for ahead is in [`ahead`],
 //! copying to what stays in the cache in [`near`], lines of sums that leave zeros in [`drain`], what becomes of parts of
-//! lines in [`pending`], and what is faster on which processors in [`processors`].
+//! lines in [`pending`], vectors that leave from registers in [`vectors`], and what is faster on which processors in
+//! [`processors`].
 //!
 //! An output that is larger than the last-level cache, or is pushed out of it by what is read, is not read again before it
 //! has left the cache. An ordinary store would first fetch each line from memory, to fill the part that is not written; a
@@ -16,13 +17,14 @@ mod drain;
 mod near;
 mod pending;
 mod processors;
+mod vectors;
 
 use std::ops::Range;
 
-use fearless_simd::{Simd, SimdBase};
+use fearless_simd::Simd;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::dtype::{Accumulator, Sum, Summed};
+use crate::dtype::Summed;
 use crate::simd::{Isa, RoundsBf16};
 
 pub(crate) use ahead::{claim_behind, claim_lines, claim_next, claiming_pays, fetch_ahead, fetch_lines};
@@ -33,6 +35,7 @@ pub(crate) use processors::{
     Written, comparing_single_channels_pays, keeps_half_of_cache, keeps_zeros, keeps_zeros_of_two_bytes,
     permuted_lines_pay, streaming_by_rows_pays, streaming_pays, turns_pay, works_by_halves,
 };
+pub(crate) use vectors::{Route, round_vectors, store_vectors};
 
 /// The bytes of a cache line: the unit in which non-temporal stores leave the core.
 pub(crate) const LINE: usize = 64;
@@ -166,45 +169,6 @@ pub(crate) fn round_lines<S: Simd, T: Summed>(simd: S, wide: &[T::Acc], to: &mut
         #[inline(always)]
         || round_each::<S, T, _>((simd, RoundsBf16::ask()), wide, Line::of(to), imp::store_line),
     )
-}
-
-/// Where lines go: past the cache, or into it like all that is stored.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Route {
-    Past,
-    Near,
-}
-
-/// The same for sums in registers, which leave from there at once, if they are whole lines; `to` may begin anywhere, unless it is
-/// written past the cache.
-#[inline(always)]
-pub(crate) fn round_vectors<S: Simd, T: Summed<Acc: Accumulator>, const V: usize>(
-    (simd, rounds): (S, Option<RoundsBf16>),
-    sums: &[<T::Acc as Accumulator>::Vector<S>; V],
-    (to, route): (&mut [T], Route),
-) -> bool {
-    let lanes = <T::Acc as Accumulator>::Vector::<S>::LEN;
-    let mut wide = [T::Acc::ZERO; 64];
-    if V * lanes > 64 || !(V * lanes * size_of::<T>()).is_multiple_of(LINE) {
-        return false;
-    }
-    for (sums, wide) in sums.iter().zip(wide.chunks_exact_mut(lanes)) {
-        sums.store_slice(wide);
-    }
-    let wide = &wide[..V * lanes];
-    match route {
-        Route::Past => round_each::<S, T, _>((simd, rounds), wide, Line::of(to), imp::store_line),
-        Route::Near => {
-            let lines = to.as_mut_bytes().as_chunks_mut().0;
-            round_each::<S, T, _>(
-                (simd, rounds),
-                wide,
-                lines,
-                #[inline(always)]
-                |_, line, to| *to = *line,
-            )
-        }
-    }
 }
 
 /// Rounds `wide` line by line and stores each; whether the level can round lines in registers.

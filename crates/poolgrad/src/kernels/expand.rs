@@ -14,7 +14,8 @@
 //! An index may point outside its window: that is legal, and then its code is that of no place there. So the terms that were
 //! found are counted. If some were not, the caller fills everything by other means.
 //!
-//! To work on rows while the next are on their way, memory is asked for bit by bit as windows are filled.
+//! To work on rows while the next are on their way, memory is asked for bit by bit as windows are filled. What is written past the
+//! cache leaves from registers, vector by vector, if these fill whole lines; other rows are first put together in the cache.
 //!
 //! Traffic per output: its gradient and index; per input: one write of its gradient.
 
@@ -23,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fearless_simd::Simd;
 
-use super::expand_rows::{Ahead, CellRows};
+use super::expand_rows::{Ahead, CellRows, To};
 use super::expand_shape::ExpandShape;
 use super::outputs::Outputs;
 use super::rows::{self, ROW};
@@ -189,21 +190,25 @@ impl<T: Summed, I: Index> Expand<'_, T, I> {
                     first: (h * n_w) as u32,
                     step: n_w as u32,
                     ahead: if d + h == 0 { ahead } else { [Ahead::NONE; 2] },
-                    claims: true,
+                    to: To::Far,
                 };
                 let outputs = (&*codes, words(&piece.terms[..n]));
                 let flat = start + (d * n_h + h) * n_w;
                 let flat = flat..flat + rows.len() * n_rows * n_places;
                 let n_cells = flat.len() * width;
-                match out.memory(group..group + 1, flat.clone()).and_then(T::as_wide_mut) {
-                    Some(cells) => n_found += cell_rows.fill(simd, outputs, words_mut(cells)),
-                    None => {
-                        let cells = &mut piece.slab[..n_cells];
-                        let cell_rows = CellRows { claims: false, ..cell_rows };
-                        n_found += cell_rows.fill(simd, outputs, words_mut(cells));
-                        rows::store(simd, out, (group, flat.start), cells, piece.staging);
-                    }
+                if let Some(cells) = out.memory(group..group + 1, flat.clone()).and_then(T::as_wide_mut) {
+                    n_found += cell_rows.fill(simd, outputs, words_mut(cells));
+                    continue;
                 }
+                let memory = if out.streams() { out.consecutive(group, flat.clone()) } else { None };
+                let cells = memory.and_then(T::as_wide_mut).map(words_mut);
+                if let Some(cells) = cells.filter(|cells| cell_rows.are_lines(simd, cells)) {
+                    n_found += CellRows { to: To::Past, ..cell_rows }.fill(simd, outputs, cells);
+                    continue;
+                }
+                let cells = &mut piece.slab[..n_cells];
+                n_found += CellRows { to: To::Near, ..cell_rows }.fill(simd, outputs, words_mut(cells));
+                rows::store(simd, out, (group, flat.start), cells, piece.staging);
             }
         }
         n_found == n

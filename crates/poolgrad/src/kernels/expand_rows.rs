@@ -7,7 +7,7 @@
 use fearless_simd::{Select, Simd, SimdBase, SimdMask};
 
 use crate::dtype::Word;
-use crate::exec::stream::{LINE, claim_behind, fetch_lines};
+use crate::exec::stream::{LINE, claim_behind, fetch_lines, store_vectors, whole_lines};
 
 /// The rows of cells that belong to some rows of outputs.
 #[derive(Clone, Copy)]
@@ -24,8 +24,19 @@ pub(super) struct CellRows {
     pub(super) step: u32,
     /// What to ask for meanwhile.
     pub(super) ahead: [Ahead; 2],
-    /// Whether the cells are memory of the output, whose lines come from afar.
-    pub(super) claims: bool,
+    /// Where the cells are.
+    pub(super) to: To,
+}
+
+/// Where cells are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum To {
+    /// To what is in the cache.
+    Near,
+    /// To memory of the output, whose lines come from afar.
+    Far,
+    /// Past the cache, from registers.
+    Past,
 }
 
 /// Memory that will be read when these rows are filled.
@@ -54,6 +65,22 @@ impl Ahead {
 }
 
 impl CellRows {
+    /// Whether what is formed at once fills whole lines of `cells`, so that it can leave from registers.
+    #[inline(always)]
+    pub(super) fn are_lines<S: Simd, W: Word>(&self, _: S, cells: &[W]) -> bool {
+        let Self { outputs, width, window: [_, n_columns], pitch, .. } = *self;
+        let lanes = W::Vector::<S>::LEN;
+        let (unit, at_once) = match width {
+            1 if n_columns % 2 == 0 => (outputs, 2 * lanes),
+            1 => (outputs, lanes),
+            _ => (width, lanes),
+        };
+        let fills_lines = |n: usize| (n * size_of::<W>()).is_multiple_of(LINE);
+        // No vector overlaps the one before it, and nothing lies behind the last window.
+        let are_apart = unit.is_multiple_of(lanes) && pitch == outputs * n_columns;
+        are_apart && fills_lines(at_once) && fills_lines(pitch) && whole_lines(cells) == (0..cells.len())
+    }
+
     /// Fills `cells` with outputs of these codes and terms; returns how many terms there are among them.
     #[inline(always)]
     pub(super) fn fill<S: Simd, W: Word>(self, simd: S, outputs: (&[W], &[W]), cells: &mut [W]) -> usize {
@@ -116,7 +143,7 @@ impl CellRows {
                     let mut places = places;
                     for _ in (0..n_columns).step_by(C) {
                         let cells = rows.each_mut().map(|row| &mut row[at..at + C * unit]);
-                        n_found += fill_unit::<S, W, R, C, APART>(simd, outputs, places, (cells, self.claims));
+                        n_found += fill_unit::<S, W, R, C, APART>(simd, outputs, places, (cells, self.to));
                         at += C * unit;
                         if n_columns > C {
                             let next = splat::<S, W>(simd, C as u32);
@@ -142,7 +169,7 @@ fn fill_unit<S: Simd, W: Word, const R: usize, const C: usize, const APART: bool
     simd: S,
     (codes, terms): (&[W], &[W]),
     places: [[W::Vector<S>; C]; R],
-    (mut rows, claims): ([&mut [W]; R], bool),
+    (mut rows, to): ([&mut [W]; R], To),
 ) -> usize {
     let lanes = W::Vector::<S>::LEN;
     let unit = codes.len();
@@ -162,10 +189,18 @@ fn fill_unit<S: Simd, W: Word, const R: usize, const C: usize, const APART: bool
                 *picked = here.select(terms, zero);
             }
             let picked = if APART { picked } else { by_turns(picked) };
+            if to == To::Past && !APART {
+                store_vectors(simd, &picked, &mut row[start * C..(start + lanes) * C]);
+                continue;
+            }
             for (c, picked) in picked.iter().enumerate() {
-                let to = if APART { start + c * unit } else { start * C + c * lanes };
-                let cells = &mut row[to..to + lanes];
-                if claims {
+                let first = if APART { start + c * unit } else { start * C + c * lanes };
+                let cells = &mut row[first..first + lanes];
+                if to == To::Past {
+                    store_vectors(simd, &[*picked], cells);
+                    continue;
+                }
+                if to == To::Far {
                     claim_behind(cells);
                 }
                 picked.store_slice(cells);
@@ -204,13 +239,19 @@ fn by_turns<S: Simd, V: SimdBase<S>, const C: usize>(mut columns: [V; C]) -> [V;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::stream::finish;
     use crate::simd::Isa;
 
-    /// Oracle: cell by cell. Every seventh output points elsewhere.
-    fn check<W: Word + Into<u64> + std::fmt::Debug>(width: usize, n_units: usize, window: [usize; 2]) {
+    /// Oracle: cell by cell. Every seventh output points elsewhere. With nothing behind the last window, cells leave from registers
+    /// where they can; returns at how many levels they did.
+    fn check<W: Word + Into<u64> + std::fmt::Debug>(
+        (width, n_units): (usize, usize),
+        window: [usize; 2],
+        behind: usize,
+    ) -> usize {
         let [n_rows, n_columns] = window;
         let (n, n_lines, step, first) = (n_units * width, 3, 100, 7);
-        let behind = 3 * width;
+        let behind = behind * width;
         let pitch = n * n_columns + behind;
         let place =
             |i: usize| if i % 7 == 3 { 60 } else { (i * 5 % n_rows * step + i * 3 % n_columns + first) as u32 };
@@ -224,11 +265,23 @@ mod tests {
         }
         let ahead = [Ahead::behind(&codes, n), Ahead::NONE];
         let (first, step) = (first as u32, step as u32);
-        let rows = CellRows { outputs: n, width, window, pitch, first, step, ahead, claims: n_rows == 1 };
+        let to = if n_rows == 1 { To::Far } else { To::Near };
+        let rows = CellRows { outputs: n, width, window, pitch, first, step, ahead, to };
+        let mut n_past = 0;
         for isa in Isa::available() {
-            let mut cells = vec![W::of_offset(9); wanted.len()];
-            let cells = &mut cells[..];
-            let n_found = fearless_simd::dispatch!(isa.level(), simd => rows.fill(simd, (&codes, &terms), cells));
+            let mut memory = vec![W::of_offset(9); wanted.len() + LINE];
+            let start = whole_lines(&memory).start;
+            let cells = &mut memory[start..start + wanted.len()];
+            let n_found = fearless_simd::dispatch!(isa.level(), simd => {
+                let is_past = rows.are_lines(simd, cells);
+                n_past += usize::from(is_past);
+                let rows = if is_past { CellRows { to: To::Past, ..rows } } else { rows };
+                rows.fill(simd, (&codes, &terms), cells)
+            });
+            finish();
+            let others = memory[..start].iter().chain(&memory[start + wanted.len()..]);
+            assert!(others.copied().all(|cell| cell.into() == 9), "{isa} {width} {n_units} {window:?}");
+            let cells = &memory[start..start + wanted.len()];
             let got: Vec<u64> = cells.iter().map(|&cell| cell.into()).collect();
             assert!(got == wanted, "{isa} {width} {n_units} {window:?}");
             assert_eq!(
@@ -237,20 +290,42 @@ mod tests {
                 "{isa} {width} {n_units} {window:?}"
             );
         }
+        n_past
     }
 
     #[test]
     fn cells_are_those_of_their_outputs() {
         for (rows, n_units) in [(1, 32), (2, 33), (3, 64), (4, 127)] {
             for columns in [1, 2] {
-                check::<u16>(1, n_units, [rows, columns]);
-                check::<u32>(1, n_units, [rows, columns]);
-                check::<u64>(1, n_units, [rows, columns]);
+                check::<u16>((1, n_units), [rows, columns], 3);
+                check::<u32>((1, n_units), [rows, columns], 3);
+                check::<u64>((1, n_units), [rows, columns], 3);
             }
             for columns in [1, 2, 3, 4] {
-                check::<u16>(n_units, 5, [rows, columns]);
-                check::<u32>(n_units, 3, [rows, columns]);
+                check::<u16>((n_units, 5), [rows, columns], 3);
+                check::<u32>((n_units, 3), [rows, columns], 3);
             }
+        }
+    }
+
+    #[test]
+    fn whole_lines_leave_from_registers() {
+        // The vectors of the levels, and of two that are put together.
+        let [single, double] = [1, 2].map(|times| {
+            let bytes = |isa: &Isa| isa.vector_bytes() * times;
+            Isa::available().iter().filter(|isa| bytes(isa).is_multiple_of(LINE)).count()
+        });
+        for rows in [1, 2, 3, 4] {
+            for columns in [1, 2] {
+                let n = if columns == 2 { double } else { single };
+                assert_eq!(check::<u16>((1, 64), [rows, columns], 0), n);
+                assert_eq!(check::<u32>((1, 48), [rows, columns], 0), n);
+                assert_eq!(check::<u64>((1, 24), [rows, columns], 0), n);
+                assert_eq!(check::<u32>((64, 3), [rows, columns], 0), single);
+                assert_eq!(check::<u32>((1, 34), [rows, columns], 0), 0, "vectors that overlap");
+                assert_eq!(check::<u32>((1, 48), [rows, columns], 1), 0, "places behind the last window");
+            }
+            assert_eq!(check::<u16>((32, 5), [rows, 3], 0), single);
         }
     }
 }
