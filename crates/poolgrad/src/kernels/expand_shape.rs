@@ -32,11 +32,14 @@ pub(crate) struct ExpandShape {
     pub(super) rows: usize,
     /// The parts that a row of outputs is cut into, if it is expanded alone.
     pub(super) parts: usize,
+    /// Whether vectors fill whole lines of an output whose planes follow each other and which begins on a line.
+    fills_lines: bool,
 }
 
 impl ExpandShape {
-    /// The shape of windows that can be expanded, in groups of `width` channels, to elements of so many bytes.
-    pub(crate) fn new(geometry: &Geometry, width: usize, element: usize) -> Option<Self> {
+    /// The shape of windows that can be expanded, in groups of `width` channels, to elements of so many bytes, in vectors of
+    /// `vector` bytes.
+    pub(crate) fn new(geometry: &Geometry, width: usize, (element, vector): (usize, usize)) -> Option<Self> {
         let [d, h, w] = &geometry.axes;
         let window = [d.tiling()?, h.tiling()?, w.tiling()?];
         let (dims, output) = (geometry.input(), geometry.output());
@@ -63,7 +66,15 @@ impl ExpandShape {
             n if n <= most => ((most / n).min(output[1]), 1),
             n => (1, n.div_ceil(most.max(1))),
         };
-        Some(Self { dims, output, window, width, rows, parts })
+        let is_even = output[2].is_multiple_of(parts) && (output[2] / parts).is_multiple_of(vector / element);
+        let has_lines = (vector * window[2]).is_multiple_of(LINE) && (dims[2] * element).is_multiple_of(LINE);
+        let fills_lines = width == 1 && is_even && has_lines && dims[2] == output[2] * window[2];
+        Some(Self { dims, output, window, width, rows, parts, fills_lines })
+    }
+
+    /// The same if nothing leaves from registers.
+    pub(crate) const fn without_lines(self) -> Self {
+        Self { fills_lines: false, ..self }
     }
 
     /// Tiles that cut no window: whole groups, or some depths, or some rows of windows of one depth.
@@ -81,12 +92,19 @@ impl ExpandShape {
     }
 
     /// Whether it is faster to fill these windows than to form sums: where few places are compared (those of single channels not on
-    /// every processor), where sums would have to be rounded, and where groups of channels are written past the cache anyway.
+    /// every processor), where sums would have to be rounded, and past the cache where groups of channels are written, or single ones as
+    /// whole lines.
     pub(crate) fn pays(&self, is_narrow: bool, streaming: bool) -> bool {
         let are_few = self.window.iter().product::<usize>() <= FEW_PLACES;
         let are_small = self.dims.iter().product::<usize>() <= SMALL;
-        let compares_few = are_few && (self.width > 1 || comparing_single_channels_pays(are_small));
-        compares_few || is_narrow || (streaming && self.width > 1)
+        let compares = self.width > 1 || comparing_single_channels_pays(are_small);
+        let compares_few = are_few && compares;
+        compares_few || is_narrow || (streaming && compares && (self.width > 1 || self.fills_lines))
+    }
+
+    /// Whether it is so only because whole lines of single channels leave from registers.
+    pub(crate) fn pays_by_lines(&self, is_narrow: bool, streaming: bool) -> bool {
+        self.pays(is_narrow, streaming) && !self.without_lines().pays(is_narrow, streaming)
     }
 
     /// The outputs of a row that are expanded at a time, at most.
@@ -124,7 +142,7 @@ mod tests {
     #[test]
     fn tiles_cut_no_window() {
         for axes in [[(7, 2), (9, 2), (128, 2)], [(1, 1), (64, 2), (64, 2)], [(6, 2), (3, 3), (200, 1)]] {
-            let shape = ExpandShape::new(&touching(2, 3, axes), 1, 2).unwrap();
+            let shape = ExpandShape::new(&touching(2, 3, axes), 1, (2, LINE)).unwrap();
             for most in [1, 500, 3000, 10_000, 1 << 20] {
                 for least_tiles in [1, 4, 100] {
                     let cut = shape.partition(6, Wanted { unit: 1, most, least_tiles });
@@ -139,12 +157,12 @@ mod tests {
     #[test]
     fn what_a_vector_or_a_word_cannot_hold_is_refused() {
         let plane = |rows, columns| touching(1, 40, [(1, 1), (rows, 2), (columns, 2)]);
-        let accepts = |geometry, width| ExpandShape::new(&geometry, width, 2).is_some();
+        let accepts = |geometry, width| ExpandShape::new(&geometry, width, (2, LINE)).is_some();
         assert!(accepts(plane(64, 64), 1) && !accepts(plane(64, 63), 1), "32 outputs fill a vector");
         assert!(accepts(plane(64, 128), 1) && !accepts(plane(64, 90), 1), "45 outputs take two vectors");
         assert!(accepts(plane(8, 8), 40) && !accepts(plane(8, 8), 32), "8 channels are left");
         assert!(accepts(plane(4, 65_532), 1) && !accepts(plane(4, 65_534), 1), "a code for every place");
-        assert!(ExpandShape::new(&plane(4, 65_534), 1, 4).is_some());
+        assert!(ExpandShape::new(&plane(4, 65_534), 1, (4, LINE)).is_some());
         let triples = touching(1, 32, [(1, 1), (9, 3), (96, 3)]);
         assert!(!accepts(triples, 1) && !accepts(triples, 32), "nine places");
         assert!(!accepts(touching(1, 1, [(1, 1), (1, 1), (400, 4)]), 1), "columns come in pairs");
@@ -155,7 +173,8 @@ mod tests {
         for width in [1, 32, 512, 1024] {
             for columns in [65, 127, 4098, 60_001] {
                 let shape =
-                    ExpandShape::new(&touching(1, width, [(2, 2), (40, 2), (columns, 2)]), width, 2).unwrap();
+                    ExpandShape::new(&touching(1, width, [(2, 2), (40, 2), (columns, 2)]), width, (2, LINE))
+                        .unwrap();
                 assert!(shape.piece_len() <= ROW && shape.slab_len() <= 2 * WIDE_SLAB, "{shape:?}");
                 assert!(width > 1 || shape.output[2] / shape.parts >= 32, "{shape:?}");
             }

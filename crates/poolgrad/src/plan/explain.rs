@@ -10,8 +10,8 @@ use crate::simd::Isa;
 pub struct Explanation {
     /// The operation's name, such as `max_grad`.
     pub operation: &'static str,
-    /// The kernel's name, such as `scatter:sweep`. `gather:rows` with streaming stores is that of outputs that begin on a cache
-    /// line; others are swept.
+    /// The kernel's name, such as `scatter:sweep`. `gather:rows` and `expand:rows` with streaming stores may be those of outputs that
+    /// begin on a cache line; others are swept.
     pub kernel: &'static str,
     /// The ISA level that loops are compiled for.
     pub isa: Isa,

@@ -120,6 +120,11 @@ impl Limits {
         self.n_workers.saturating_mul(rounds) <= (geometry.n * geometry.c.div_ceil(self.width)).max(1)
     }
 
+    /// Whether outputs are expanded only because whole lines leave from registers.
+    pub(super) fn expands_by_lines(&self) -> bool {
+        self.expand.is_some_and(|shape| shape.pays_by_lines(self.summing == Summing::Once, self.streaming))
+    }
+
     /// The accumulators that a worker holds at all.
     pub(super) fn most_sums(&self) -> usize {
         self.tile_elements.saturating_mul(2)
@@ -132,16 +137,16 @@ impl Limits {
 
     /// Limits for groups of as many channels as are good to work on together.
     pub(super) fn new(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Self {
-        Self::with_gathers(Kernel::family(spec).contains(&Kernel::GatherRows), (spec, checked, options))
+        Self::for_outputs(true, (spec, checked, options))
     }
 
-    /// The same if nothing gathers.
-    pub(super) fn without_gathers(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Self {
-        Self::with_gathers(false, (spec, checked, options))
+    /// The same if outputs do not begin on a cache line, so that no whole lines can leave from registers.
+    pub(super) fn beside_lines(spec: &Spec, checked: &Checked, options: &PlanOptions) -> Self {
+        Self::for_outputs(false, (spec, checked, options))
     }
 
-    fn with_gathers(gathers: bool, (spec, checked, options): (&Spec, &Checked, &PlanOptions)) -> Self {
-        let up_to = |channels| Self::of_groups_up_to((channels, gathers), (spec, checked, options));
+    fn for_outputs(of_lines: bool, (spec, checked, options): (&Spec, &Checked, &PlanOptions)) -> Self {
+        let up_to = |channels| Self::of_groups_up_to((channels, of_lines), (spec, checked, options));
         let sweeps = Kernel::family(spec).contains(&Kernel::ScatterSweep);
         let geometry = &checked.geometry;
         let reads_much = geometry.output_len().saturating_mul(MUCH) >= geometry.input_len();
@@ -171,7 +176,7 @@ impl Limits {
 
     /// Limits for groups of at most `channels` channels.
     fn of_groups_up_to(
-        (channels, gathers): (usize, bool),
+        (channels, of_lines): (usize, bool),
         (spec, checked, options): (&Spec, &Checked, &PlanOptions),
     ) -> Self {
         let accumulator = if checked.dtype == DType::F64 { size_of::<f64>() } else { size_of::<f32>() };
@@ -203,8 +208,11 @@ impl Limits {
         let first_terms = summing == Summing::Few
             && covered(geometry).saturating_mul(2) <= geometry.input_len().saturating_mul(3);
         let own_type = summing == Summing::Once || second_terms || is_wide;
-        let expands = Kernel::family(spec).contains(&Kernel::ExpandRows);
-        let expand = expands.then(|| ExpandShape::new(geometry, width, checked.dtype.size())).flatten();
+        let is_one_of = |kernel| Kernel::family(spec).contains(&kernel);
+        let bytes = (checked.dtype.size(), vector_bytes);
+        let expand = is_one_of(Kernel::ExpandRows).then(|| ExpandShape::new(geometry, width, bytes)).flatten();
+        let has_lines = of_lines && checked.lifted.are_planes_contiguous();
+        let expand = expand.map(|shape| if has_lines { shape } else { shape.without_lines() });
         let comparing = Comparing {
             lanes: vector_bytes / accumulator,
             copies_indices: (checked.index_dtype, accumulator) != (DType::I32, size_of::<i32>()),
@@ -212,7 +220,7 @@ impl Limits {
             from_memory,
             by_halves: works_by_halves(),
         };
-        let gather = (gathers && summing == Summing::All)
+        let gather = (of_lines && is_one_of(Kernel::GatherRows) && summing == Summing::All)
             .then(|| GatherShape::new(geometry, (width, tile_elements), (accumulator, comparing.lanes)))
             .flatten();
         let expands_anyway = expand.is_some_and(|shape| shape.pays(summing == Summing::Once, false));

@@ -318,8 +318,13 @@ pub(super) fn select<T: Float, I: Index>(
     let geometry = &checked.geometry;
     let way = Way::new(kernel, checked, &limits);
     // Whole lines leave from registers; with parts of lines it would be slower than other kernels. Who names it gets it anyway.
-    let beside_lines = (kernel == Kernel::GatherRows && limits.streaming && options.kernel.is_none()).then(|| {
-        let limits = Limits::without_gathers(spec, checked, options);
+    let needs_lines = match kernel {
+        Kernel::GatherRows => limits.streaming,
+        Kernel::ExpandRows => limits.expands_by_lines(),
+        _ => false,
+    };
+    let beside_lines = (needs_lines && options.kernel.is_none()).then(|| {
+        let limits = Limits::beside_lines(spec, checked, options);
         Way::new(accepting(spec, checked, &limits)[0], checked, &limits)
     });
     let far = match kernel {
