@@ -42,9 +42,10 @@ fn the_first_in_row_major_order_is_named() {
         spoil(&mut call, &mut random);
         let wanted = wanted(problem, &call.indices().expect("indices"));
         for options in [PlanOptions::default().threads(1), PlanOptions::default().threads(3).tile_elements(300)] {
-            for kernel in call.kernels(&options).unwrap_or_else(|failure| panic!("{failure}")) {
-                for isa in Isa::available() {
-                    let failure = call.execute(&options.clone().kernel(kernel).isa(isa)).expect_err("a bad index");
+            for isa in Isa::available() {
+                let options = options.clone().isa(isa);
+                for kernel in call.kernels(&options).unwrap_or_else(|failure| panic!("{failure}")) {
+                    let failure = call.execute(&options.clone().kernel(kernel)).expect_err("a bad index");
                     assert_eq!(*failure.fault, Fault::Execute(wanted.clone()), "{failure}");
                 }
             }

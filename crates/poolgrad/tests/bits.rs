@@ -40,9 +40,11 @@ fn run_in_every_way(problem: &Problem, pools: &[ThreadPool]) {
     for (pool, &threads) in pools.iter().zip(THREADS) {
         for size in tile_sizes(call) {
             let options = with_tiles(PlanOptions::default().threads(threads), size);
-            let kernels = call.kernels(&options).unwrap_or_else(|failure| panic!("{failure}"));
-            for (isa, kernel) in Isa::available().into_iter().zip(kernels.iter().rev().cycle()) {
-                let options = options.clone().isa(isa).kernel(*kernel);
+            for (i, isa) in Isa::available().into_iter().enumerate() {
+                let options = options.clone().isa(isa);
+                // Which kernels there are depends on the level.
+                let kernels = call.kernels(&options).unwrap_or_else(|failure| panic!("{failure}"));
+                let options = options.kernel(kernels[kernels.len() - 1 - i % kernels.len()]);
                 let outcome = pool.install(|| run(&options));
                 assert!(outcome.explanation.threads <= threads, "{problem}: {}", outcome.explanation);
                 case.check_same(&outcome, &first).unwrap_or_else(|failure| panic!("{failure}"));

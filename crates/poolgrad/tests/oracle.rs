@@ -22,9 +22,10 @@ fn run_in_every_way(problem: &Problem) -> Result<usize, Failure> {
     let mut judged: Option<Outcome> = None;
     let mut n_runs = 0;
     for way in ways() {
-        for kernel in case.call().kernels(&way)? {
-            for isa in Isa::available() {
-                let outcome = case.call().execute(&way.clone().kernel(kernel).isa(isa))?;
+        for isa in Isa::available() {
+            let way = way.clone().isa(isa);
+            for kernel in case.call().kernels(&way)? {
+                let outcome = case.call().execute(&way.clone().kernel(kernel))?;
                 assert_eq!((outcome.explanation.kernel, outcome.explanation.isa), (kernel, isa));
                 match &judged {
                     Some(judged) => case.check_same(&outcome, judged)?,
