@@ -169,6 +169,21 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_filled_by_whole_vectors_of_whole_rows() {
+        let fills = |columns, vector| {
+            let geometry = touching(1, 32, [(4, 2), (64, 2), columns]);
+            ExpandShape::new(&geometry, 1, (4, vector)).unwrap().fills_lines
+        };
+        assert!(fills((64, 2), LINE) && fills((64, 2), LINE / 2), "two vectors are put together");
+        assert!(!fills((64, 2), LINE / 4), "which is half a line");
+        assert!(fills((64, 1), LINE) && !fills((64, 1), LINE / 2), "one vector");
+        assert!(!fills((48, 2), LINE), "24 outputs take vectors that overlap");
+        assert!(!fills((56, 2), LINE), "rows of three lines and a half");
+        assert!(!fills((65, 2), LINE), "a place behind the last window");
+        assert!(fills((4096, 2), LINE), "rows that are cut in even parts");
+    }
+
+    #[test]
     fn pieces_fit_what_is_booked() {
         for width in [1, 32, 512, 1024] {
             for columns in [65, 127, 4098, 60_001] {
