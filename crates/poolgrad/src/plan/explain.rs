@@ -11,7 +11,7 @@ pub struct Explanation {
     /// The operation's name, such as `max_grad`.
     pub operation: &'static str,
     /// The kernel's name, such as `scatter:sweep`. `gather:rows` and `expand:rows` with streaming stores may be those of outputs that
-    /// begin on a cache line; others are swept.
+    /// begin on a cache line; others then take another kernel.
     pub kernel: &'static str,
     /// The ISA level that loops are compiled for.
     pub isa: Isa,
