@@ -2,7 +2,7 @@
 //!
 //! Oracle: sums by hand, of numbers so small that they are exact.
 
-use poolgrad::{Direction, Layout, MaxPool, Operands, Plan, PlanOptions, TensorView, TensorViewMut};
+use poolgrad::{Direction, Element, Isa, Layout, MaxPool, Operands, Plan, PlanOptions, TensorView, TensorViewMut};
 
 const INPUT: [i64; 5] = [2, 3, 7, 40, 50];
 const OUTPUT: [i64; 5] = [2, 3, 4, 20, 25];
@@ -79,5 +79,71 @@ fn rows_that_are_not_held_are_found_by_other_means() {
             plan.run(Operands::Scatter { grad_output, indices, grad_input }).unwrap();
             assert!(memory == wanted, "{strides:?}: {}", plan.explain());
         }
+    }
+}
+
+/// Windows that overlap, of single channels: rows, slices and what lies behind the last window are whole lines, and are not.
+const PLANES: [[i64; 3]; 4] = [[7, 40, 50], [6, 33, 48], [8, 16, 65], [5, 9, 2048]];
+
+/// The elements before and behind the output, more than fill a line.
+const AROUND: usize = 64;
+
+/// Of three planes, for each output where its gradient goes: any place of its window.
+fn within(input: [i64; 3], output: [i64; 3], padding: i64) -> Vec<i64> {
+    let place = |axis: usize, o: i64, turn: i64| (2 * o - padding + turn % 3).clamp(0, input[axis] - 1);
+    let places = (0..3 * output.iter().product::<i64>()).map(|i| {
+        let o = [i / output[2] / output[1] % output[0], i / output[2] % output[1], i % output[2]];
+        let turn = i * 7 + i / 5;
+        (place(0, o[0], turn) * input[1] + place(1, o[1], turn / 3)) * input[2] + place(2, o[2], turn / 9)
+    });
+    places.collect()
+}
+
+/// All types and levels, where the output begins on a line and where it does not, twice in the same memory.
+fn check_rows<T: Element + PartialEq>(input: [i64; 3], padding: i64, of: impl Fn(f32) -> T) {
+    let output = input.map(|size| (size + 2 * padding - 3) / 2 + 1);
+    let spec = MaxPool::new_3d([3; 3]).stride([2; 3]).padding([padding; 3]).spec(Direction::Gradient);
+    let indices = within(input, output, padding);
+    let values: Vec<f32> = (0..indices.len()).map(|i| (i % 7) as f32 - 3.0).collect();
+    let [n_inputs, n_outputs] = [input, output].map(|sizes| sizes.iter().product::<i64>() as usize);
+    let mut sums = vec![0.0; 3 * n_inputs];
+    for (i, (value, &index)) in values.iter().zip(&indices).enumerate() {
+        sums[i / n_outputs * n_inputs + index as usize] += value;
+    }
+    let [values, sums] = [values, sums].map(|row| row.into_iter().map(&of).collect::<Vec<T>>());
+    let layout = |[d, h, w]: [i64; 3]| Layout::contiguous([1, 3, d, h, w]).unwrap();
+    let grad_output = TensorView::strided(&values, layout(output), 0).unwrap();
+    let indices = TensorView::strided(&indices, layout(output), 0).unwrap();
+    let untouched = of(f32::INFINITY);
+    for ((behind_line, threads), isa) in [(0, 1), (0, 3), (3, 1), (16, 3)]
+        .into_iter()
+        .flat_map(|way| Isa::available().into_iter().map(move |isa| (way, isa)))
+    {
+        let mut memory = vec![untouched; 2 * AROUND + behind_line + sums.len() + AROUND];
+        let skew = memory.as_ptr().addr() % 64 / size_of::<T>();
+        let start = AROUND + (64 / size_of::<T>() - skew) + behind_line;
+        let part = start..start + sums.len();
+        let grad_input = TensorViewMut::strided(&mut memory[part.clone()], layout(input), 0).unwrap();
+        let operands = Operands::Scatter {
+            grad_output: *grad_output.desc(),
+            indices: *indices.desc(),
+            grad_input: *grad_input.desc(),
+        };
+        let options = PlanOptions::default().threads(threads).streaming(true).isa(isa).kernel("scatter:sweep");
+        let plan = Plan::with_options(&spec, &operands, &options).unwrap();
+        plan.run(Operands::Scatter { grad_output, indices, grad_input }).unwrap();
+        assert!(memory[part.clone()] == sums[..], "{input:?} {padding} {behind_line}: {}", plan.explain());
+        let mut around = memory[..part.start].iter().chain(&memory[part.end..]);
+        assert!(around.all(|value| *value == untouched), "{input:?} {padding} {behind_line}: {}", plan.explain());
+    }
+}
+
+#[test]
+fn rows_leave_wherever_the_output_begins() {
+    for (input, padding) in PLANES.into_iter().flat_map(|input| [(input, 0), (input, 1)]) {
+        check_rows(input, padding, |value| value);
+        check_rows(input, padding, f64::from);
+        check_rows(input, padding, half::f16::from_f32);
+        check_rows(input, padding, half::bf16::from_f32);
     }
 }

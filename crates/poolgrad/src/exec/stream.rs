@@ -28,12 +28,13 @@ use crate::dtype::Summed;
 use crate::simd::{Isa, RoundsBf16};
 
 pub(crate) use ahead::{claim_behind, claim_lines, claim_next, claiming_pays, fetch_ahead, fetch_lines};
-pub(crate) use drain::{drain_lines, drains_lines};
+pub(crate) use drain::{drain_lines, drain_lines_within, drains_lines};
 pub(crate) use near::copy_near;
 pub(crate) use pending::{LINE_ELEMENTS, Pending};
 pub(crate) use processors::{
     Written, comparing_single_channels_pays, keeps_half_of_cache, keeps_zeros, keeps_zeros_of_two_bytes,
-    permuted_lines_pay, streaming_by_rows_pays, streaming_pays, turns_pay, works_by_halves,
+    leaving_between_additions_pays, permuted_lines_pay, streaming_by_rows_pays, streaming_pays, turns_pay,
+    works_by_halves,
 };
 pub(crate) use vectors::{Route, round_vectors, store_vectors};
 

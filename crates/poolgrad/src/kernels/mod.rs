@@ -19,6 +19,7 @@ mod gather_places;
 mod gather_shape;
 mod gather_stock;
 mod late;
+mod leaving;
 mod locate;
 mod mean;
 mod mean_columns;

@@ -9,7 +9,7 @@ use fearless_simd::Simd;
 use zerocopy::IntoBytes;
 
 use crate::dtype::{Accumulator, Element, Sum, Summed};
-use crate::exec::stream::{claim_next, claiming_pays};
+use crate::exec::stream::{claim_next, claiming_pays, whole_lines};
 use crate::exec::{Scratch, booked};
 use crate::tensor::raw::{OutTile, Row};
 
@@ -37,6 +37,16 @@ pub(crate) fn clear<A: Sum>(row: &mut [A]) {
     }
     // Of a zero that it knows, the compiler makes a call, which takes longer to begin than a short row takes.
     row.fill(black_box(A::ZERO));
+}
+
+/// Clears a row that may begin and end within a line. No store reaches from one line into the next, and so over the end of a page,
+/// where on a Zen 4 it would wait for all that is on its way past the cache: rows of 113 and 65 sums take 0.85 to 0.93 of the time.
+#[inline(always)]
+pub(super) fn clear_by_lines<A: Sum>(row: &mut [A]) {
+    let Range { start, end } = whole_lines(row);
+    clear(&mut row[..start]);
+    clear(&mut row[start..end]);
+    clear(&mut row[end..]);
 }
 
 /// [`clear`] by the system's own routine: positive zero is made of zero bytes. Of elements that are zero, compilers made one loop

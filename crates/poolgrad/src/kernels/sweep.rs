@@ -84,8 +84,8 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
         let is_new = scratch.is_new();
         let lane_len = |lane| if lane < n_lanes { sums_len } else { 0 };
         let mut held: [_; LANES] = std::array::from_fn(|lane| scratch.row::<T::Acc>(lane_len(lane)));
-        // Afterwards those that are written leave zeros, except row by row.
-        if is_new && !matches!(self.shape.leave, Leave::Rows(_)) {
+        // Afterwards those that are written leave zeros, unless they are cleared before they are used.
+        if is_new && !matches!(self.shape.leave, Leave::Rows { between: false, .. }) {
             held.iter_mut().for_each(|sums| rows::clear(sums));
         }
         let staging = rows::staging(&mut scratch);
@@ -126,9 +126,9 @@ impl<T: Summed, I: Index> TileKernel<T, I> for Sweep<'_, T, I> {
                     };
                     self.sweep(simd, &stack, &mut lanes[..n_now], sums)
                 }
-                Leave::Rows(n_rows) => {
+                Leave::Rows { n_rows, between } => {
                     let out = (&mut tile.first, &mut *staging);
-                    self.sweep_rows(simd, (stack.slices.clone(), n_rows), &mut lanes[0], held[0], out)
+                    self.sweep_rows(simd, (stack.slices.clone(), n_rows, between), &mut lanes[0], held[0], out)
                 }
                 Leave::Lines => {
                     self.sweep_lines(simd, &stack, &mut lanes[0], held[0], (&mut tile.first, &mut *staging))

@@ -12,15 +12,14 @@ use std::ops::Range;
 
 use fearless_simd::Simd;
 
+use super::leaving::{Leaving, at_once, drain};
 use super::locate::InSlices;
 use super::outputs::Lane;
-use super::rows::clear;
 use super::sweep::{Stack, Sweep};
 use super::sweep_rows::{memory_of, reached};
 use super::sweep_shape::SweepShape;
 use super::terms::AT_ONCE;
 use crate::dtype::{Index, Summed};
-use crate::exec::stream::{LINE, copy_past, drain_lines, whole_lines};
 use crate::tensor::raw::OutTile;
 
 /// Rows of some slices whose sums are complete and wait to be written.
@@ -126,17 +125,18 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
                     };
                     let memory = memory_of(out, lane.group, places.flat(slice, &waiting.rows));
                     let n_turns = ((end - start) * width).div_ceil(AT_ONCE);
-                    let sums_of = (&mut *sums, places.sums(slice, &waiting.rows).start);
-                    let mut leaving = Leaving::new(simd, sums_of, memory, n_turns, staging);
+                    let mut leaving = Leaving::new(places.sums(slice, &waiting.rows).start, memory);
+                    leaving.complete(simd, sums, leaving.len(), staging);
+                    let most = at_once::<T>(leaving.n_complete(), n_turns);
                     n_added += self.outputs.add_between(
                         simd,
                         start..end,
                         lane,
                         (locate, &mut *sums),
                         #[inline(always)]
-                        |sums| leaving.some(simd, sums),
+                        |sums| leaving.some(simd, sums, most, staging),
                     );
-                    leaving.rest(simd, sums);
+                    leaving.leave(simd, sums, leaving.len(), staging);
                 }
                 waiting = Waiting { slices: held.start..next, rows: held_rows.start..next_row };
                 held_rows.start = next_row;
@@ -148,78 +148,5 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
             drain(simd, &mut sums[places.sums(slice, &waiting.rows)], memory, staging);
         }
         n_added
-    }
-}
-
-/// Sums that are written a few lines at a time.
-struct Leaving<'m, T> {
-    /// Where the next of them is, and how many leave at once.
-    from: usize,
-    at_once: usize,
-    /// The memory for them: the lines, and what does not fill one.
-    lines: &'m mut [T],
-    end: &'m mut [T],
-    staging: &'m mut [T],
-}
-
-impl<'m, T: Summed> Leaving<'m, T> {
-    /// The sums from `from` on, for which there is `memory`, in `n_turns`. The first are written at once, up to a whole line.
-    #[inline(always)]
-    fn new<S: Simd>(
-        simd: S,
-        (sums, from): (&mut [T::Acc], usize),
-        memory: &'m mut [T],
-        n_turns: usize,
-        staging: &'m mut [T],
-    ) -> Self {
-        let Range { start, end } = whole_lines(memory);
-        let (first, rest) = memory.split_at_mut(start);
-        drain(simd, &mut sums[from..from + start], first, staging);
-        let (lines, end) = rest.split_at_mut(end - start);
-        let n_lines = size_of_val(lines) / LINE;
-        let at_once = n_lines.div_ceil(n_turns.max(1)) * (LINE / size_of::<T>());
-        Self { from: from + start, at_once, lines, end, staging }
-    }
-
-    /// Writes a few lines.
-    #[inline(always)]
-    fn some<S: Simd>(&mut self, simd: S, sums: &mut [T::Acc]) {
-        let n = self.at_once.min(self.lines.len());
-        let (now, rest) = std::mem::take(&mut self.lines).split_at_mut(n);
-        let sums = &mut sums[self.from..self.from + n];
-        if !drain_lines(simd, sums, now) {
-            drain(simd, sums, now, self.staging);
-        }
-        (self.from, self.lines) = (self.from + n, rest);
-    }
-
-    /// Writes what is left.
-    #[inline(always)]
-    fn rest<S: Simd>(self, simd: S, sums: &mut [T::Acc]) {
-        let Self { from, lines, end, staging, .. } = self;
-        let n_lines = lines.len();
-        drain(simd, &mut sums[from..from + n_lines], lines, staging);
-        drain(simd, &mut sums[from + n_lines..][..end.len()], end, staging);
-    }
-}
-
-/// Rounds sums and writes them past the cache, and leaves zeros.
-#[inline(always)]
-fn drain<S: Simd, T: Summed>(simd: S, sums: &mut [T::Acc], memory: &mut [T], staging: &mut [T]) {
-    let Range { start, end } = whole_lines(memory);
-    if drain_lines(simd, &mut sums[start..end], &mut memory[start..end]) {
-        for part in [0..start, end..memory.len()].into_iter().filter(|part| !part.is_empty()) {
-            T::drain(&mut sums[part.clone()], &mut memory[part]);
-        }
-        return;
-    }
-    if let Some(elements) = T::from_wide(sums) {
-        copy_past(simd, elements, memory);
-        return clear(sums);
-    }
-    for (sums, memory) in sums.chunks_mut(staging.len()).zip(memory.chunks_mut(staging.len())) {
-        let elements = &mut staging[..sums.len()];
-        T::drain(sums, elements);
-        copy_past(simd, elements, memory);
     }
 }

@@ -4,7 +4,7 @@
 //! meanwhile, as long as there are such lines left for what comes next; behind more than that, additions wait too, as their sums
 //! are stored in the same order. So slices are not cleared, added to and written as wholes: a few rows of outputs are
 //! added at a time, and then those rows of sums are written that no window reaches any more. These still lie in the
-//! first-level cache, too.
+//! first-level cache, too. Where that is faster, they leave between the additions of the next rows of outputs (see [`Leaving`]).
 //!
 //! Every sum that indices may point to must have been cleared, and none must have been written. So the indices of some rows
 //! are looked at together, in vectors, before their gradients are added; where any points elsewhere, which is rare, each is
@@ -14,13 +14,13 @@ use std::ops::Range;
 
 use fearless_simd::Simd;
 
+use super::leaving::{Leaving, at_once};
 use super::outputs::Lane;
-use super::rows::{clear, widened};
+use super::rows::{clear_by_lines, widened};
 use super::sweep::Sweep;
 use super::sweep_shape::SweepShape;
 use super::terms::{AT_ONCE, add_each, count, fetch_ahead_of, last, lines};
 use crate::dtype::{Index, Sum, Summed};
-use crate::exec::stream::{copy_past, round_past, whole_lines};
 use crate::geometry::AxisWindows;
 use crate::tensor::raw::OutTile;
 
@@ -51,7 +51,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
     pub(super) fn sweep_rows<S: Simd>(
         &self,
         simd: S,
-        (slices, n_rows): (Range<usize>, usize),
+        (slices, n_rows, between): (Range<usize>, usize, bool),
         lane: &mut Lane<'_, T, I>,
         sums: &mut [T::Acc],
         (out, staging): (&mut OutTile<'_, T>, &mut [T]),
@@ -74,7 +74,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
             };
             n_added += self.sweep_rows_at(
                 simd,
-                (place, n_rows),
+                (place, n_rows, between),
                 &reached,
                 lane,
                 sums,
@@ -92,7 +92,7 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
     fn sweep_rows_at<S: Simd>(
         &self,
         simd: S,
-        (place, n_rows): (usize, usize),
+        (place, n_rows, between): (usize, usize, bool),
         slices: &Slices,
         lane: &mut Lane<'_, T, I>,
         sums: &mut [T::Acc],
@@ -107,6 +107,14 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
         let (mut loaded, mut outputs): (_, (&[I], &[T])) = (0..0, (&[], &[]));
         let mut rows = Rows::default();
         let mut n_added = 0;
+        let n_slices = memory.len() / slice_len;
+        let mut leaving = [(); MOST].map(|()| Leaving::new(0, Default::default()));
+        let mut slice = slices.first;
+        for (leaving, memory) in leaving.iter_mut().zip(memory.chunks_exact_mut(slice_len)) {
+            *leaving = Leaving::new(slice, memory);
+            slice = after(slice);
+        }
+        let leaving = &mut leaving[..n_slices];
         for first in (0..axis.output()).step_by(n_rows) {
             let end = axis.output().min(first + n_rows);
             let complete = if end < axis.output() { axis.cover(end).start } else { axis.input() };
@@ -114,14 +122,18 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
             rows.new = rows.held.end..reached * columns.input();
             rows.held = rows.complete.end..rows.new.end;
             rows.complete = rows.complete.end..complete * columns.input();
-            let mut slice = slices.first_new;
-            for _ in 0..slices.n_new {
-                clear_by_lines(&mut sums[slice..][rows.new.clone()]);
-                slice = after(slice);
+            if !between {
+                let mut slice = slices.first_new;
+                for _ in 0..slices.n_new {
+                    clear_by_lines(&mut sums[slice..][rows.new.clone()]);
+                    slice = after(slice);
+                }
             }
             let held = Held::new(slices, &rows, (slice_len, ring_len));
             let all = place * axis.output() * columns.output()..(place + 1) * axis.output() * columns.output();
             let mut rest = all.start + first * columns.output()..all.start + end * columns.output();
+            let n_waiting = leaving.iter().map(Leaving::n_complete).sum();
+            let most = at_once::<T>(n_waiting, rest.len() / AT_ONCE);
             while !rest.is_empty() {
                 if rest.start >= loaded.end {
                     loaded = self.outputs.next_row(&mut (rest.start..all.end), 1).expect("there are outputs");
@@ -133,20 +145,26 @@ impl<T: Summed, I: Index> Sweep<'_, T, I> {
                 let outputs = (&outputs.0[now.clone()], &outputs.1[now]);
                 let terms = widened::<T>(outputs.1, wide);
                 n_added += terms.len() as u64;
-                n_added -= if held.holds_all(outputs.0) {
-                    add_near(held, sums, terms, outputs)
-                } else {
-                    add_held(held, sums, (outputs.0, terms))
+                n_added -= match held.holds_all(outputs.0) {
+                    true if between => {
+                        let leaving = (&mut *leaving, most, &mut *staging);
+                        add_between(simd, (held, &mut *sums), terms, outputs, leaving)
+                    }
+                    true => add_near(held, sums, terms, outputs),
+                    false => add_held(held, sums, (outputs.0, terms)),
                 };
             }
-            let mut slice = slices.first;
-            for memory in memory.chunks_exact_mut(slice_len) {
-                // What does not fill a line is written with the next rows.
-                let start = whole_lines(&memory[..rows.complete.start]).end;
-                let end =
-                    if complete < axis.input() { whole_lines(&memory[..rows.complete.end]).end } else { slice_len };
-                write(simd, &sums[slice..][start..end], &mut memory[start..end], staging);
-                slice = after(slice);
+            for leaving in &mut *leaving {
+                let n_complete = |leaving: &Leaving<'_, T>| rows.complete.end - (slice_len - leaving.len());
+                if !between {
+                    leaving.write(simd, sums, n_complete(leaving), staging);
+                    continue;
+                }
+                leaving.some(simd, sums, usize::MAX, staging);
+                leaving.complete(simd, sums, n_complete(leaving), staging);
+                if complete == axis.input() {
+                    leaving.leave(simd, sums, leaving.len(), staging);
+                }
             }
         }
         n_added
@@ -180,32 +198,6 @@ pub(super) fn memory_of<'o, T: Summed>(
         return &mut [];
     }
     out.consecutive(group, flat).expect("groups are contiguous where they are written by rows or lines")
-}
-
-/// Clears a row that may begin and end within a line. No store reaches from one line into the next, and so over the end of a page,
-/// where on a Zen 4 it would wait for all that is on its way past the cache: rows of 113 and 65 sums take 0.85 to 0.93 of the time.
-#[inline(always)]
-fn clear_by_lines<A: Sum>(row: &mut [A]) {
-    let Range { start, end } = whole_lines(row);
-    clear(&mut row[..start]);
-    clear(&mut row[start..end]);
-    clear(&mut row[end..]);
-}
-
-/// Rounds sums and writes them past the cache.
-#[inline(always)]
-pub(super) fn write<S: Simd, T: Summed>(simd: S, sums: &[T::Acc], memory: &mut [T], staging: &mut [T]) {
-    if let Some(elements) = T::from_wide(sums) {
-        return copy_past(simd, elements, memory);
-    }
-    if round_past(simd, sums, memory) {
-        return;
-    }
-    for (sums, memory) in sums.chunks(staging.len()).zip(memory.chunks_mut(staging.len())) {
-        let elements = &mut staging[..sums.len()];
-        T::narrow(sums, elements);
-        copy_past(simd, elements, memory);
-    }
 }
 
 /// The sums that are held, and where in the ring they are. All numbers are 32 bits, so that more of them fit a vector.
@@ -279,8 +271,9 @@ impl Held {
     }
 }
 
-/// Adds terms to the sums of their indices, all of which are held; returns how many the sums could not take. A function of its
-/// own, so that there are enough registers.
+// These are functions of their own, so that there are enough registers.
+
+/// Adds terms to the sums of their indices, all of which are held; returns how many the sums could not take.
 #[inline(never)]
 fn add_near<T: Summed, I: Index>(
     held: Held,
@@ -296,6 +289,33 @@ fn add_near<T: Summed, I: Index>(
     let (indices, terms) = last(indices, terms);
     add_each(sums, held.pairs(indices, terms), |_| count(&mut n_refused));
     n_refused
+}
+
+/// The same, while others leave, up to `most` at a time.
+#[inline(never)]
+fn add_between<S: Simd, T: Summed, I: Index>(
+    simd: S,
+    (held, sums): (Held, &mut [T::Acc]),
+    terms: &[T::Acc],
+    (indices, gradients): (&[I], &[T]),
+    (leaving, most, staging): (&mut [Leaving<'_, T>], usize, &mut [T]),
+) -> u64 {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let mut n_refused = 0;
+            for (i, (line, terms)) in lines(indices, terms).enumerate() {
+                fetch_ahead_of((indices, gradients), i);
+                add_each(sums, held.pairs(line, terms), |_| count(&mut n_refused));
+                if let Some(leaving) = leaving.iter_mut().find(|leaving| leaving.n_complete() > 0) {
+                    leaving.some(simd, sums, most, staging);
+                }
+            }
+            let (indices, terms) = last(indices, terms);
+            add_each(sums, held.pairs(indices, terms), |_| count(&mut n_refused));
+            n_refused
+        },
+    )
 }
 
 /// The same where some are not held; returns how many were not added.

@@ -1,5 +1,6 @@
 //! How planes are swept: along which axis, in blocks of what size, and how much of a block is held at a time.
 
+use crate::exec::stream::{LINE, leaving_between_additions_pays};
 use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::partition::{Partition, even};
 
@@ -19,8 +20,8 @@ const LEAST_COLUMNS: usize = 16;
 pub(super) enum Leave {
     /// By whole slices, before outputs are added that reach others.
     Slices,
-    /// By rows: after so many rows of outputs those that they complete.
-    Rows(usize),
+    /// By rows: after so many rows of outputs those that they complete, or between the additions of the next ones.
+    Rows { n_rows: usize, between: bool },
     /// By lines: what a row of outputs completes, between the additions of the next row.
     Lines,
 }
@@ -148,7 +149,11 @@ impl SweepShape {
         shape.leave = match shape.rows_at_once(limits) {
             _ if by_lines.is_some() && block[0] >= held_at_once(&axes[0]) => Leave::Lines,
             0 => Leave::Slices,
-            rows => Leave::Rows(rows),
+            n_rows => {
+                // Where slices are not whole lines, zeros would reach from one into the next.
+                let are_lines = (shape.slice_len() * size_of::<f32>()).is_multiple_of(LINE);
+                Leave::Rows { n_rows, between: are_lines && leaving_between_additions_pays() }
+            }
         };
         while shape.leave == Leave::Slices
             && shape.step < axes[0].output()
@@ -158,7 +163,7 @@ impl SweepShape {
         }
         let most_held = match shape.leave {
             Leave::Slices => axes[0].most_covered(shape.step),
-            Leave::Rows(_) | Leave::Lines => held_at_once(&axes[0]),
+            Leave::Rows { .. } | Leave::Lines => held_at_once(&axes[0]),
         };
         shape.held = if shape.step < axes[0].output() { most_held } else { dims[0] };
         shape.held = if limits.in_place { 0 } else { shape.held.min(block[0]) };
@@ -431,7 +436,7 @@ mod tests {
                 )
             });
             match SweepShape::new(&Geometry { n: 2, c: 64, axes }, &SweepLimits { streamed, ..limits(1) }).leave {
-                Leave::Rows(rows) => rows,
+                Leave::Rows { n_rows, .. } => n_rows,
                 _ => 0,
             }
         };

@@ -13,23 +13,30 @@ use crate::simd::RoundsBf16;
 /// As that.
 #[inline(always)]
 pub(crate) fn drain_lines<S: Simd, T: Summed>(simd: S, wide: &mut [T::Acc], to: &mut [T]) -> bool {
-    assert_eq!(wide.len(), to.len(), "as many places as elements");
     simd.vectorize(
         #[inline(always)]
-        || {
-            let to = Line::of(to);
-            if T::from_wide(&[]).is_some() {
-                return move_lines(simd, wide.as_mut_bytes().as_chunks_mut().0, to);
-            }
-            let rounds = RoundsBf16::ask();
-            for (wide, to) in wide.as_chunks_mut().0.iter_mut().zip(to) {
-                let Some(line) = T::narrow_line(simd, rounds, wide) else { return false };
-                *wide = [T::Acc::ZERO; 32];
-                imp::store_line(simd, line.as_bytes().try_into().expect("a line"), to);
-            }
-            true
-        },
+        || drain_lines_within(simd, wide, to),
     )
+}
+
+/// [`drain_lines`] within what is compiled for a level already, so that it is no call.
+///
+/// # Panics
+/// As that.
+#[inline(always)]
+pub(crate) fn drain_lines_within<S: Simd, T: Summed>(simd: S, wide: &mut [T::Acc], to: &mut [T]) -> bool {
+    assert_eq!(wide.len(), to.len(), "as many places as elements");
+    let to = Line::of(to);
+    if T::from_wide(&[]).is_some() {
+        return move_lines(simd, wide.as_mut_bytes().as_chunks_mut().0, to);
+    }
+    let rounds = RoundsBf16::ask();
+    for (wide, to) in wide.as_chunks_mut().0.iter_mut().zip(to) {
+        let Some(line) = T::narrow_line(simd, rounds, wide) else { return false };
+        *wide = [T::Acc::ZERO; 32];
+        imp::store_line(simd, line.as_bytes().try_into().expect("a line"), to);
+    }
+    true
 }
 
 /// Whether [`drain_lines`] can write sums that are lines themselves.
