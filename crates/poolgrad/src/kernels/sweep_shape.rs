@@ -1,6 +1,7 @@
 //! How planes are swept: along which axis, in blocks of what size, and how much of a block is held at a time.
 
-use crate::exec::stream::{LINE, leaving_between_additions_pays};
+use crate::dtype::DType;
+use crate::exec::stream::leaving_between_additions_pays;
 use crate::geometry::{AxisWindows, Geometry};
 use crate::tensor::partition::{Partition, even};
 
@@ -61,8 +62,8 @@ pub(crate) struct SweepLimits {
     pub(crate) in_place: bool,
     /// Whether sums that can take only one term may be given more.
     pub(crate) second_terms: bool,
-    /// The bytes of an element, if whole groups of these are written past the cache.
-    pub(crate) streamed: Option<usize>,
+    /// The type of elements, if whole groups of these are written past the cache.
+    pub(crate) streamed: Option<DType>,
     /// How many tiles there should be at least.
     pub(crate) least_tiles: usize,
     pub(crate) n_workers: usize,
@@ -150,9 +151,8 @@ impl SweepShape {
             _ if by_lines.is_some() && block[0] >= held_at_once(&axes[0]) => Leave::Lines,
             0 => Leave::Slices,
             n_rows => {
-                // Where slices are not whole lines, zeros would reach from one into the next.
-                let are_lines = (shape.slice_len() * size_of::<f32>()).is_multiple_of(LINE);
-                Leave::Rows { n_rows, between: are_lines && leaving_between_additions_pays() }
+                let pays = |elements| leaving_between_additions_pays(elements, shape.slice_len());
+                Leave::Rows { n_rows, between: limits.streamed.is_some_and(pays) }
             }
         };
         while shape.leave == Leave::Slices
@@ -187,7 +187,7 @@ impl SweepShape {
 
     /// The rows of outputs to add before what they complete is written past the cache; 0, if this is better done slice by slice.
     fn rows_at_once(&self, limits: &SweepLimits) -> usize {
-        let Some(element) = limits.streamed else { return 0 };
+        let Some(element) = limits.streamed.map(DType::size) else { return 0 };
         let [slices, rows, columns] = self.axes;
         let are_single = self.width == 1 && !limits.second_terms;
         let are_whole = self.block[1] == rows.input() && self.block[2] == columns.input();
@@ -321,6 +321,9 @@ mod tests {
     use super::*;
     use crate::geometry::FixedTaps;
 
+    const F16: Option<DType> = Some(DType::F16);
+    const F32: Option<DType> = Some(DType::F32);
+
     fn limits(width: usize) -> SweepLimits {
         SweepLimits {
             width,
@@ -426,46 +429,39 @@ mod tests {
         assert_eq!(n_tiles(7, 5), 21, "no two parts become one, and so tiles are uneven");
     }
 
+    /// Of axes with so many inputs and this size and stride of windows, padded by one; channels, and how many are taken together.
+    fn padded(axes: [(usize, i64, i64); 3], (c, width): (usize, usize), streamed: Option<DType>) -> SweepShape {
+        let axes = axes.map(|(input, kernel_size, stride)| {
+            let taps = FixedTaps { kernel_size, stride, padding: 1, dilation: 1 };
+            AxisWindows::fixed((input, input / stride as usize), taps)
+        });
+        SweepShape::new(&Geometry { n: 2, c, axes }, &SweepLimits { streamed, ..limits(width) })
+    }
+
     #[test]
     fn rows_are_written_alone_where_that_is_little_but_more_than_is_added() {
-        let rows = |axes: [(usize, i64, i64); 3], streamed| {
-            let axes = axes.map(|(input, kernel_size, stride)| {
-                AxisWindows::fixed(
-                    (input, input / stride as usize),
-                    FixedTaps { kernel_size, stride, padding: 1, dilation: 1 },
-                )
-            });
-            match SweepShape::new(&Geometry { n: 2, c: 64, axes }, &SweepLimits { streamed, ..limits(1) }).leave {
-                Leave::Rows { n_rows, .. } => n_rows,
-                _ => 0,
-            }
+        let rows = |axes, streamed| match padded(axes, (64, 1), streamed).leave {
+            Leave::Rows { n_rows, .. } => n_rows,
+            _ => 0,
         };
         let windows = [(16, 3, 2), (112, 3, 2), (112, 3, 2)];
-        assert_eq!([None, Some(2), Some(4), Some(8)].map(|streamed| rows(windows, streamed)), [0, 4, 2, 1]);
+        assert_eq!([None, F16, F32, Some(DType::F64)].map(|streamed| rows(windows, streamed)), [0, 4, 2, 1]);
         let long_rows = [(16, 3, 2), (16, 3, 2), (1600, 3, 2)];
-        assert_eq!(rows(long_rows, Some(4)), 0, "what a row completes does not fit the first level");
-        assert_eq!(rows([(16, 3, 1), (112, 3, 1), (112, 3, 1)], Some(4)), 0, "a row for each row");
-        assert_eq!(rows([(16, 2, 3), (112, 3, 2), (112, 3, 2)], Some(4)), 0, "slices that no window reaches");
-        assert_eq!(rows([(16, 3, 2), (112, 3, 2), (30, 3, 2)], Some(4)), 0, "short rows");
-        assert_eq!(rows([(16, 5, 2), (112, 3, 2), (112, 3, 2)], Some(4)), 0, "more slices than are told apart");
-        assert_eq!(rows([(16, 3, 2), (350, 3, 2), (112, 3, 2)], Some(2)), 4);
-        assert_eq!(rows([(16, 3, 2), (400, 3, 2), (112, 3, 2)], Some(2)), 0, "slices that are cut");
+        assert_eq!(rows(long_rows, F32), 0, "what a row completes does not fit the first level");
+        assert_eq!(rows([(16, 3, 1), (112, 3, 1), (112, 3, 1)], F32), 0, "a row for each row");
+        assert_eq!(rows([(16, 2, 3), (112, 3, 2), (112, 3, 2)], F32), 0, "slices that no window reaches");
+        assert_eq!(rows([(16, 3, 2), (112, 3, 2), (30, 3, 2)], F32), 0, "short rows");
+        assert_eq!(rows([(16, 5, 2), (112, 3, 2), (112, 3, 2)], F32), 0, "more slices than are told apart");
+        assert_eq!(rows([(16, 3, 2), (350, 3, 2), (112, 3, 2)], F16), 4);
+        assert_eq!(rows([(16, 3, 2), (400, 3, 2), (112, 3, 2)], F16), 0, "slices that are cut");
     }
 
     #[test]
     fn channels_leave_by_lines_where_whole_rows_of_enough_of_them_are_held() {
-        let shape = |axes: [(usize, i64, i64); 3], channels, streamed| {
-            let axes = axes.map(|(input, kernel_size, stride)| {
-                AxisWindows::fixed(
-                    (input, input / stride as usize),
-                    FixedTaps { kernel_size, stride, padding: 1, dilation: 1 },
-                )
-            });
-            SweepShape::new(&Geometry { n: 2, c: channels, axes }, &SweepLimits { streamed, ..limits(channels) })
-        };
+        let shape = |axes, channels, streamed| padded(axes, (channels, channels), streamed);
         let windows = [(16, 3, 2), (112, 3, 2), (112, 3, 2)];
         let leaving = |axes, channels| {
-            let SweepShape { leave, block, .. } = shape(axes, channels, Some(4));
+            let SweepShape { leave, block, .. } = shape(axes, channels, F32);
             (leave == Leave::Lines).then_some(block)
         };
         assert_eq!(leaving(windows, 64), Some([16, 9, 112]));

@@ -143,7 +143,7 @@ impl Way {
                 most_sums: limits.most_sums().saturating_mul(sums),
                 in_place: limits.in_place,
                 second_terms: limits.second_terms,
-                streamed: limits.streams_rows.then(|| checked.dtype.size()),
+                streamed: limits.streams_rows.then_some(checked.dtype),
                 least_tiles,
                 n_workers: limits.n_workers,
             },

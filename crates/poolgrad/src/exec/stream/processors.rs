@@ -1,6 +1,7 @@
 //! What is faster on which processors. How these are told apart is in `stream.rs`.
 
-use super::imp;
+use super::{LINE, imp};
+use crate::dtype::DType;
 
 /// How many threads of an older Intel processor are taken to write faster by ordinary stores. Each then moves a line twice, and more
 /// of them would want more than six channels of memory give: then it is better to move half the bytes. (Two were measured.)
@@ -24,12 +25,13 @@ pub(crate) fn streaming_by_rows_pays(way: Written, width: usize) -> bool {
 }
 
 /// Whether rows of sums that are written past the cache should leave between the additions of the next ones, and leave zeros, rather
-/// than at once after theirs.
+/// than at once after theirs; of slices of so many sums. Where these are not whole lines, zeros reach from one line into the next.
 ///
-/// On an Emerald Rapids six gradients of 51 to 103 MB so take 0.77 to 0.97 of the time, 0.83 by geometric mean; but two of 83 and 95 MB
-/// whose slices are not whole lines 1.1. It was not tried on AMD's processors.
-pub(crate) fn leaving_between_additions_pays() -> bool {
-    imp::intel_stores_lines() == Some(true)
+/// On an Emerald Rapids five gradients of 51 to 103 MB so take 0.85 to 0.93 of the time, 0.89 by geometric mean; but two of 83 and 95 MB
+/// whose slices are not whole lines 1.1, and one in `bf16` 1.2. It was not tried on AMD's processors.
+pub(crate) fn leaving_between_additions_pays(elements: DType, n_sums: usize) -> bool {
+    let are_lines = (n_sums * size_of::<f32>()).is_multiple_of(LINE);
+    are_lines && elements != DType::BF16 && imp::intel_stores_lines() == Some(true)
 }
 
 /// Whether this is one of AMD's processors that work on vectors of 64 bytes by halves: Zen 4.
