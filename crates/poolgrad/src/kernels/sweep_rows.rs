@@ -271,7 +271,8 @@ impl Held {
     }
 }
 
-// These are functions of their own, so that there are enough registers.
+// These are functions of their own, so that there are enough registers; also of each other: with none that leave, the second took 1.1
+// of the time of the first.
 
 /// Adds terms to the sums of their indices, all of which are held; returns how many the sums could not take.
 #[inline(never)]

@@ -30,7 +30,8 @@ pub(crate) fn streaming_by_rows_pays(way: Written, width: usize) -> bool {
 /// On an Emerald Rapids five gradients of 51 to 103 MB so take 0.85 to 0.93 of the time, 0.89 by geometric mean; but two of 83 and 95 MB
 /// whose slices are not whole lines 1.1, and one in `bf16` 1.2. It was not tried on AMD's processors.
 pub(crate) fn leaving_between_additions_pays(elements: DType, n_sums: usize) -> bool {
-    let are_lines = (n_sums * size_of::<f32>()).is_multiple_of(LINE);
+    // Those of 16 bits are formed in four bytes.
+    let are_lines = (n_sums * elements.size().max(size_of::<f32>())).is_multiple_of(LINE);
     are_lines && elements != DType::BF16 && imp::intel_stores_lines() == Some(true)
 }
 
