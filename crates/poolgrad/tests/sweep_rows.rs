@@ -1,8 +1,11 @@
-//! Gradients that are swept row by row or line by line, whose indices point to slices that are held, but to rows that are not.
+//! Gradients that are swept row by row or line by line: wherever the output begins, and with indices that point to slices that are
+//! held, but to rows that are not.
 //!
 //! Oracle: sums by hand, of numbers so small that they are exact.
 
-use poolgrad::{Direction, Element, Isa, Layout, MaxPool, Operands, Plan, PlanOptions, TensorView, TensorViewMut};
+mod around;
+
+use poolgrad::{Direction, Element, Layout, MaxPool, Operands, Plan, PlanOptions, TensorView, TensorViewMut};
 
 const INPUT: [i64; 5] = [2, 3, 7, 40, 50];
 const OUTPUT: [i64; 5] = [2, 3, 4, 20, 25];
@@ -15,11 +18,11 @@ fn indices(row: impl Fn(i64) -> i64) -> Vec<i64> {
     places.map(|(d, h, w)| (2 * d * INPUT[3] + row(h)) * INPUT[4] + w * 3 % INPUT[4]).collect()
 }
 
-fn by_hand(grad_output: &[f32], indices: &[i64]) -> Vec<f32> {
-    let len = |sizes: [i64; 5]| sizes[2..].iter().product::<i64>() as usize;
-    let mut grad_input = vec![0.0; 6 * len(INPUT)];
+/// Of planes with so many inputs and outputs.
+fn by_hand(grad_output: &[f32], indices: &[i64], [inputs, outputs]: [usize; 2]) -> Vec<f32> {
+    let mut grad_input = vec![0.0; grad_output.len() / outputs * inputs];
     for (i, (gradient, &index)) in grad_output.iter().zip(indices).enumerate() {
-        grad_input[i / len(OUTPUT) * len(INPUT) + index as usize] += gradient;
+        grad_input[i / outputs * inputs + index as usize] += gradient;
     }
     grad_input
 }
@@ -60,7 +63,8 @@ fn rows_that_are_not_held_are_found_by_other_means() {
         let layout = Layout::strided(OUTPUT, output_strides).unwrap();
         let indices = indices(row);
         let values: Vec<f32> = (0..indices.len()).map(|i| (i % 61) as f32 - 20.0).collect();
-        let wanted = arranged(&by_hand(&values, &indices), INPUT, strides);
+        let lens = [INPUT, OUTPUT].map(|sizes| sizes[2..].iter().product::<i64>() as usize);
+        let wanted = arranged(&by_hand(&values, &indices, lens), INPUT, strides);
         let values = arranged(&values, OUTPUT, output_strides);
         let indices = arranged(&indices, OUTPUT, output_strides);
         let grad_output = TensorView::strided(&values, layout, 0).unwrap();
@@ -82,11 +86,9 @@ fn rows_that_are_not_held_are_found_by_other_means() {
     }
 }
 
-/// Windows that overlap, of single channels: rows, slices and what lies behind the last window are whole lines, and are not.
-const PLANES: [[i64; 3]; 4] = [[7, 40, 50], [6, 33, 48], [8, 16, 65], [5, 9, 2048]];
-
-/// The elements before and behind the output, more than fill a line.
-const AROUND: usize = 64;
+/// Planes whose slices are whole lines, no lines, lines of eight bytes for a sum only, and lines of rows that leave one by one. Where the
+/// windows are not padded, some lie behind the last one.
+const PLANES: [[i64; 3]; 4] = [[7, 40, 50], [6, 33, 50], [8, 17, 72], [6, 8, 130]];
 
 /// Of three planes, for each output where its gradient goes: any place of its window.
 fn within(input: [i64; 3], output: [i64; 3], padding: i64) -> Vec<i64> {
@@ -99,43 +101,20 @@ fn within(input: [i64; 3], output: [i64; 3], padding: i64) -> Vec<i64> {
     places.collect()
 }
 
-/// All types and levels, where the output begins on a line and where it does not, twice in the same memory.
+/// One of these planes, with elements of a type.
 fn check_rows<T: Element + PartialEq>(input: [i64; 3], padding: i64, of: impl Fn(f32) -> T) {
     let output = input.map(|size| (size + 2 * padding - 3) / 2 + 1);
     let spec = MaxPool::new_3d([3; 3]).stride([2; 3]).padding([padding; 3]).spec(Direction::Gradient);
     let indices = within(input, output, padding);
     let values: Vec<f32> = (0..indices.len()).map(|i| (i % 7) as f32 - 3.0).collect();
-    let [n_inputs, n_outputs] = [input, output].map(|sizes| sizes.iter().product::<i64>() as usize);
-    let mut sums = vec![0.0; 3 * n_inputs];
-    for (i, (value, &index)) in values.iter().zip(&indices).enumerate() {
-        sums[i / n_outputs * n_inputs + index as usize] += value;
-    }
+    let lens = [input, output].map(|sizes| sizes.iter().product::<i64>() as usize);
+    let sums = by_hand(&values, &indices, lens);
     let [values, sums] = [values, sums].map(|row| row.into_iter().map(&of).collect::<Vec<T>>());
     let layout = |[d, h, w]: [i64; 3]| Layout::contiguous([1, 3, d, h, w]).unwrap();
     let grad_output = TensorView::strided(&values, layout(output), 0).unwrap();
     let indices = TensorView::strided(&indices, layout(output), 0).unwrap();
-    let untouched = of(f32::INFINITY);
-    for ((behind_line, threads), isa) in [(0, 1), (0, 3), (3, 1), (16, 3)]
-        .into_iter()
-        .flat_map(|way| Isa::available().into_iter().map(move |isa| (way, isa)))
-    {
-        let mut memory = vec![untouched; 2 * AROUND + behind_line + sums.len() + AROUND];
-        let skew = memory.as_ptr().addr() % 64 / size_of::<T>();
-        let start = AROUND + (64 / size_of::<T>() - skew) + behind_line;
-        let part = start..start + sums.len();
-        let grad_input = TensorViewMut::strided(&mut memory[part.clone()], layout(input), 0).unwrap();
-        let operands = Operands::Scatter {
-            grad_output: *grad_output.desc(),
-            indices: *indices.desc(),
-            grad_input: *grad_input.desc(),
-        };
-        let options = PlanOptions::default().threads(threads).streaming(true).isa(isa).kernel("scatter:sweep");
-        let plan = Plan::with_options(&spec, &operands, &options).unwrap();
-        plan.run(Operands::Scatter { grad_output, indices, grad_input }).unwrap();
-        assert!(memory[part.clone()] == sums[..], "{input:?} {padding} {behind_line}: {}", plan.explain());
-        let mut around = memory[..part.start].iter().chain(&memory[part.end..]);
-        assert!(around.all(|value| *value == untouched), "{input:?} {padding} {behind_line}: {}", plan.explain());
-    }
+    let options = PlanOptions::default().kernel("scatter:sweep");
+    around::check(&spec, (grad_output, indices), (layout(input), &sums), (&options, of(f32::INFINITY)));
 }
 
 #[test]

@@ -3,7 +3,9 @@
 //!
 //! Oracle: by hand, of numbers so small that they are exact in every type.
 
-use poolgrad::{Direction, Element, Isa, Layout, MaxPool, Operands, Plan, PlanOptions, TensorView, TensorViewMut};
+mod around;
+
+use poolgrad::{Direction, Element, Layout, MaxPool, PlanOptions, TensorView};
 
 /// Planes, depths, rows and columns; the last row is in no window.
 const SIZES: [[i64; 4]; 4] = [
@@ -13,9 +15,6 @@ const SIZES: [[i64; 4]; 4] = [
     [32, 4, 5, 65],
     [3, 2, 3, 4096],
 ];
-
-/// The elements before and behind the output, more than fill a line.
-const AROUND: usize = 64;
 
 /// Where an index points.
 #[derive(Clone, Copy, PartialEq)]
@@ -74,33 +73,12 @@ impl Case {
     fn check<T: Element + PartialEq>(&self, far: Far, of: impl Fn(f32) -> T) {
         let spec = MaxPool::new_3d([2; 3]).stride([2; 3]).spec(Direction::Gradient);
         let (values, indices, sums) = self.contents(far);
-        let untouched = of(f32::INFINITY);
         let [values, sums] = [values, sums].map(|row| row.into_iter().map(&of).collect::<Vec<T>>());
         let outputs = self.layout(self.output());
         let grad_output = TensorView::strided(&values, outputs, 0).unwrap();
         let indices = TensorView::strided(&indices, outputs, 0).unwrap();
-        for (behind_line, threads) in [(0, 1), (0, 3), (3, 1), (16, 3)] {
-            let mut memory = vec![untouched; 2 * AROUND + behind_line + sums.len() + AROUND];
-            let skew = memory.as_ptr().addr() % 64 / size_of::<T>();
-            let start = AROUND + (64 / size_of::<T>() - skew) + behind_line;
-            let part = start..start + sums.len();
-            for isa in Isa::available() {
-                memory.fill(untouched);
-                let output = &mut memory[part.clone()];
-                let grad_input = TensorViewMut::strided(output, self.layout(self.input), 0).unwrap();
-                let operands = Operands::Scatter {
-                    grad_output: *grad_output.desc(),
-                    indices: *indices.desc(),
-                    grad_input: *grad_input.desc(),
-                };
-                let options = PlanOptions::default().threads(threads).streaming(true).isa(isa);
-                let plan = Plan::with_options(&spec, &operands, &options).unwrap();
-                plan.run(Operands::Scatter { grad_output, indices, grad_input }).unwrap();
-                assert!(memory[part.clone()] == sums[..], "{behind_line}: {}", plan.explain());
-                let around = memory[..part.start].iter().chain(&memory[part.end..]);
-                assert!(around.into_iter().all(|value| *value == untouched), "{behind_line}: {}", plan.explain());
-            }
-        }
+        let wanted = (self.layout(self.input), &sums[..]);
+        around::check(&spec, (grad_output, indices), wanted, (&PlanOptions::default(), of(f32::INFINITY)));
     }
 }
 
