@@ -33,6 +33,7 @@ const BEHIND: usize = 2 * VECTOR;
 /// Which columns of a row are copies of which stretch.
 pub(super) struct Repeats<'s> {
     n_columns: usize,
+    n_stretches: usize,
     /// The stretch of each column, and of the first columns of a row that follows.
     stretches: &'s [u16],
     /// The bytes before its element among those of all stretches, as far as a byte can tell.
@@ -52,7 +53,7 @@ impl<'s> Repeats<'s> {
     /// For rows of `T` with these `columns`.
     #[inline(always)]
     pub(super) fn new<S: Simd, T: Element>(simd: S, columns: &Stretches<'_>, scratch: &mut Scratch<'s>) -> Self {
-        let n_columns = columns.n_places;
+        let (n_columns, n_stretches) = (columns.n_places, columns.len());
         let n_numbers = n_columns + BEHIND;
         let (stretches, numbers) = (scratch.row::<u16>(n_numbers), scratch.row::<u8>(n_numbers));
         let mut start = 0;
@@ -68,7 +69,7 @@ impl<'s> Repeats<'s> {
             (stretches[behind], numbers[behind]) = (stretches[behind - n_columns], numbers[behind - n_columns]);
         }
         if !permutes(simd) {
-            return Self { n_columns, stretches, before: &[], patterns: &[] };
+            return Self { n_columns, n_stretches, stretches, before: &[], patterns: &[] };
         }
         let lanes = S::u8s::LEN / size_of::<T>();
         let patterns = scratch.row::<u8>((n_columns + lanes).next_multiple_of(lanes) * size_of::<T>());
@@ -79,13 +80,20 @@ impl<'s> Repeats<'s> {
         for number in &mut *numbers {
             *number = number.wrapping_mul(size_of::<T>() as u8);
         }
-        Self { n_columns, stretches, before: numbers, patterns }
+        Self { n_columns, n_stretches, stretches, before: numbers, patterns }
     }
 
     /// Whether rows of `T` can be made line by line: not if that takes longer, or a line reaches over a whole row.
     #[inline(always)]
     pub(super) fn have_lines<T>(&self) -> bool {
         !self.patterns.is_empty() && self.n_columns * size_of::<T>() >= LINE
+    }
+
+    /// Whether a line is a vector, and so are the cells of a row: then each line takes a permutation of what is held already, and
+    /// another where the next row begins.
+    #[inline(always)]
+    pub(super) fn hold_rows<S: Simd, T>(&self) -> bool {
+        S::u8s::LEN == LINE && self.n_stretches * size_of::<T>() <= LINE && self.have_lines::<T>()
     }
 
     /// The vector of the columns from `column` on of the row of `cells`; what is behind the row is anything.
@@ -199,6 +207,28 @@ impl<'s> Repeats<'s> {
         );
     }
 
+    /// The lines of rows that [are held](Repeats::hold_rows), which come again and again, from element `at` on.
+    #[inline(always)]
+    pub(super) fn held_lines<'r, T: Element>(
+        &'r self,
+        cells: &'r [T],
+        starts: &'r [u32],
+        at: usize,
+    ) -> HeldLines<'r, T> {
+        let (row, column) = (at / self.n_columns % starts.len(), at % self.n_columns);
+        let mut lines = HeldLines {
+            patterns: self.patterns,
+            n_columns: self.n_columns,
+            cells,
+            starts,
+            row,
+            column,
+            held: [0; LINE],
+        };
+        lines.held = lines.cells();
+        lines
+    }
+
     /// The lines of rows that follow each other, the cells of each behind one of `starts`, from element `at` on.
     #[inline(always)]
     pub(super) fn lines<'r, T: Element>(&'r self, cells: &'r [T], starts: &'r [u32], at: usize) -> RowLines<'r, T> {
@@ -248,6 +278,47 @@ impl<T: Element> RowLines<'_, T> {
         let n_here = ((repeats.n_columns - column) * size_of::<T>()) as u8;
         let bytes = S::u8s::from_slice(simd, &BYTES[..S::u8s::LEN]);
         bytes.simd_lt(n_here).select(here, behind)
+    }
+}
+
+/// Rows on their way past the cache, the cells of one of which are held.
+pub(super) struct HeldLines<'r, T> {
+    patterns: &'r [u8],
+    n_columns: usize,
+    cells: &'r [T],
+    starts: &'r [u32],
+    row: usize,
+    column: usize,
+    held: [u8; LINE],
+}
+
+impl<T: Element> HeldLines<'_, T> {
+    /// Those of the row.
+    #[inline(always)]
+    fn cells(&self) -> [u8; LINE] {
+        let cells = &self.cells[self.starts[self.row] as usize..][..LINE / size_of::<T>()];
+        cells.as_bytes().try_into().expect("a line")
+    }
+}
+
+impl<T: Element> Lines for HeldLines<'_, T> {
+    #[inline(always)]
+    fn next<S: Simd>(&mut self, simd: S) -> [u8; LINE] {
+        let vector = |bytes: &[u8]| S::u8s::from_slice(simd, bytes);
+        let pattern = vector(&self.patterns[self.column * size_of::<T>()..][..S::u8s::LEN]);
+        let mut line = permute::<S, T>(simd, vector(&self.held[..S::u8s::LEN]), pattern);
+        self.column += LINE / size_of::<T>();
+        if self.column >= self.n_columns {
+            self.column -= self.n_columns;
+            self.row = if self.row + 1 < self.starts.len() { self.row + 1 } else { 0 };
+            self.held = self.cells();
+            let behind = permute::<S, T>(simd, vector(&self.held[..S::u8s::LEN]), pattern);
+            let n_here = (LINE - self.column * size_of::<T>()) as u8;
+            line = vector(&BYTES[..S::u8s::LEN]).simd_lt(n_here).select(line, behind);
+        }
+        let mut bytes = [0; LINE];
+        line.store_slice(&mut bytes[..S::u8s::LEN]);
+        bytes
     }
 }
 
@@ -359,6 +430,9 @@ mod tests {
 
     /// Oracle: the stretch that a column lies in.
     fn check<T: Element + PartialEq>(axis: &AxisWindows, places: Range<usize>, of: impl Fn(usize) -> T) {
+        fn hold<S: Simd, T>(_: S, repeats: &Repeats<'_>) -> bool {
+            repeats.hold_rows::<S, T>()
+        }
         let n_columns = places.len();
         for isa in Isa::available() {
             let mut bytes = vec![0xa5; Stretches::bytes(axis, n_columns) + Repeats::bytes::<T>(n_columns)];
@@ -378,7 +452,9 @@ mod tests {
                     repeats.put(simd, &cells, &mut rows, n_rows);
                     assert!(rows == want, "{isa} {n_rows} rows for {axis:?}");
                 }
+                let holds = isa.vector_bytes() == LINE && pitch * size_of::<T>() <= LINE;
                 if repeats.have_lines::<T>() {
+                    assert_eq!(hold::<_, T>(simd, &repeats), holds, "{isa} for {axis:?}");
                     let starts = [0, 0, 1, 1, 2, 2].map(|number: usize| (number * pitch) as u32);
                     let want: Vec<T> = starts.iter().flat_map(|&first| row(first as usize)).collect();
                     let per_line = LINE / size_of::<T>();
@@ -393,6 +469,13 @@ mod tests {
                         let mut lines = repeats.lines(&cells, &starts, start);
                         for want in want[start..].chunks_exact(per_line) {
                             assert!(lines.next(simd) == want.as_bytes(), "{isa} from {start} for {axis:?}");
+                        }
+                        if holds {
+                            let again = [&want[start..], &want, &want[..start]].concat();
+                            let mut lines = repeats.held_lines(&cells, &starts, want.len() + start);
+                            for want in again.chunks_exact(per_line) {
+                                assert!(lines.next(simd) == want.as_bytes(), "{isa} held from {start} for {axis:?}");
+                            }
                         }
                     }
                 }

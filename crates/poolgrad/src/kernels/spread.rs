@@ -270,7 +270,7 @@ impl<T: Float> Spread<'_, T> {
             for d in depths.clone() {
                 for h in rows.places.clone() {
                     let flat = self.flat(block, d, h);
-                    if by_lines && block.stream((cells, &[0]), (group, flat), out, slabs.built) {
+                    if by_lines && block.stream((cells, &[0], 1), (group, flat), out, slabs.built) {
                         continue;
                     }
                     if block.w.are_places() {
@@ -299,12 +299,21 @@ impl<T: Float> Spread<'_, T> {
         let are_whole = block.w.n_places == self.geometry.input()[2];
         let close = if depths.len() < FEW_DEPTHS { CLOSE / 2 } else { CLOSE };
         let is_long = block.slab_len(1) * size_of::<T>() > close;
-        if !(are_whole && is_long && permuted_lines_pay::<T>(depths.len())) {
+        let are_held = block.holds_rows::<T>();
+        if !(are_whole && (are_held || is_long && permuted_lines_pay::<T>(depths.len()))) {
             return 0;
         }
         self.flush(group, block, slabs, out);
+        let place = (group, self.flat(block, depths.start, 0));
+        let n_slabs = depths.len();
+        if are_held
+            && block.h.n_places == self.geometry.input()[1]
+            && block.stream((rounded.elements, block.starts, n_slabs), place, out, slabs.built)
+        {
+            return n_slabs;
+        }
         let flats = depths.map(|d| self.flat(block, d, 0));
-        let rows = (rounded.elements, block.starts);
+        let rows = (rounded.elements, block.starts, 1);
         flats.take_while(|&flat| block.stream(rows, (group, flat), out, slabs.built)).count()
     }
 

@@ -25,25 +25,36 @@ pub(super) struct Block<'s, S> {
 }
 
 impl<S: Simd> Block<'_, S> {
-    /// Streams the rows whose cells are behind `starts` line by line, if they can be made so; whether it did. `built` is room for
-    /// a row that many lines are read from.
+    /// Whether cells of rows of `T` [are held](Repeats::hold_rows) while lines are made of them.
+    #[inline(always)]
+    pub(super) fn holds_rows<T>(&self) -> bool {
+        self.repeats.as_ref().is_some_and(Repeats::hold_rows::<S, T>)
+    }
+
+    /// Streams `n_times` the rows whose cells are behind `starts` line by line, if they can be made so; whether it did. Only rows that
+    /// are held may come more than once. `built` is room for a row that many lines are read from.
     #[inline(always)]
     pub(super) fn stream<T: Element>(
         &self,
-        (cells, starts): (&[T], &[u32]),
+        (cells, starts, n_times): (&[T], &[u32], usize),
         place: (usize, usize),
         out: &mut OutTile<'_, T>,
         built: &mut [T],
     ) -> bool {
         let Some(repeats) = self.repeats.as_ref().filter(|repeats| repeats.have_lines::<T>()) else { return false };
-        let lines = |at| repeats.lines(cells, starts, at);
+        let len = starts.len() * self.w.n_places;
+        let lines = |at| repeats.lines(cells, starts, at % len);
+        let are_held = repeats.hold_rows::<S, T>();
+        assert!(are_held || n_times == 1, "rows are held to be written more than once");
         // A line that is one vector takes one permutation, and another where the next row begins in it.
         let are_repeated = S::u8s::LEN < LINE && self.h.len() * 2 <= starts.len();
         out.stream(
             place,
-            starts.len() * self.w.n_places,
+            n_times * len,
             |at, to| {
-                if are_repeated && self.w.n_places < LONG {
+                if are_held {
+                    put_lines(self.simd, repeats.held_lines(cells, starts, at), to);
+                } else if are_repeated && self.w.n_places < LONG {
                     repeats.stream(self.simd, (cells, starts, at), to, built);
                 } else {
                     put_lines(self.simd, lines(at), to);
