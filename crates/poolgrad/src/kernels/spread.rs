@@ -17,8 +17,8 @@
 //! together in the cache to a *slab*, the part of one depth that a tile has, and slabs of small planes to longer pieces;
 //! they are formed in the output itself where it can hold them and is not to be streamed. To be streamed, large slabs and
 //! long rows of single channels are made line by line, [where that is faster](permuted_lines_pay), from rows that are put
-//! together one at a time where they [come again](Repeats::stream). Planes of a single output are [filled
-//! evenly](super::spread_evenly).
+//! together one at a time where they [come again](Repeats::stream); and so are slabs of any size whose rows' cells [fit a
+//! register](Repeats::hold_rows). Planes of a single output are [filled evenly](super::spread_evenly).
 //!
 //! Traffic per output: its gradient; per input: one write of its gradient.
 
@@ -46,8 +46,8 @@ const GATHERED: usize = 4096;
 /// The most elements of a slab where a tile need not be whole depths.
 const SLAB: usize = 16 << 10;
 
-/// The bytes of a slab that is put together in the cache even if it could be made line by line on its way to memory: half of
-/// the first-level cache of most machines. A slab is written several times, which takes less than to make it again; if these
+/// The bytes of a slab that is put together in the cache even if it could be made line by line on its way to memory, by more than
+/// a permutation of what a register holds: half of the first-level cache of most machines. A slab is written several times, which takes less than to make it again; if these
 /// are few, half as many bytes are put together.
 const CLOSE: usize = 16 << 10;
 
