@@ -1,11 +1,11 @@
 //! Cells: the rows that the meetings of stretches along D and H have, with an element for each stretch along W.
 //!
 //! Each is the sum of the wide rows of the outputs whose windows meet there, `od` by `od` and `oh` by `oh` in each. Where all
-//! of these are at hand and few, some columns of each are added up in registers; else row by row, as they are made.
+//! of these are at hand, they are added up in registers, a vector at a time; else row by row, as they are made.
 
 use std::ops::Range;
 
-use fearless_simd::Simd;
+use fearless_simd::{Simd, SimdBase};
 
 use super::repeats::SLACK;
 use super::rows;
@@ -14,10 +14,6 @@ use super::stretches::Stretches;
 use super::widen::{OutputRows, Widen};
 use crate::dtype::{Accumulator, Float};
 use crate::tensor::raw::Source;
-
-/// The columns that are added up at once in registers; others may be read or written with the last of them.
-const COLUMNS: usize = 16;
-const _: () = assert!(COLUMNS <= SLACK);
 
 /// The cells of one depth, and what they are formed with.
 pub(super) struct Cells<'s, T: Float> {
@@ -49,8 +45,11 @@ impl<T: Float> Cells<'_, T> {
         let are_sums = is_all_made && outputs.len() == 1 && self.widen.are_disjoint_along_h();
         if is_all_made && !are_sums {
             let made = |od| self.widen.made(&OutputRows { od, ..first.clone() }, pitch);
-            let both = [made(outputs.start), made(outputs.end - 1)];
-            add_at_once(&both[..outputs.len()], (&block.h, pitch), &mut self.sums[..len]);
+            let (rows, sums) = ((&block.h, pitch), &mut self.sums[..len]);
+            match outputs.len() {
+                1 => add_at_once(block.simd, [made(outputs.start)], rows, sums),
+                _ => add_at_once(block.simd, [made(outputs.start), made(outputs.start + 1)], rows, sums),
+            }
         } else if !are_sums {
             self.add_by_rows(grad_output, (&first, outputs), block, pitch);
         }
@@ -95,44 +94,63 @@ impl<T: Float> Cells<'_, T> {
     }
 }
 
-/// Adds up the sums of all stretches along H, `pitch` elements apart, from the wide rows of each `od`.
-#[inline(always)]
-fn add_at_once<A: Accumulator>(wide: &[&[A]], (h, pitch): (&Stretches<'_>, usize), sums: &mut [A]) {
-    // What fills the last columns up reaches into the next row, whose sums are formed later, or into what is behind all.
-    let len = pitch.next_multiple_of(COLUMNS);
-    for (stretch, at) in h.iter().zip((0..).step_by(pitch)) {
-        let sums = &mut sums[at..at + len];
-        let oh = stretch.outputs.start - h.outputs.start;
-        let row = |od: usize, behind: usize| &wide[od][(oh + behind) * pitch..][..len];
-        match (wide.len(), stretch.outputs.len()) {
-            (1, 1) => put_sums([row(0, 0)], sums),
-            (1, 2) => put_sums([row(0, 0), row(0, 1)], sums),
-            (2, 1) => put_sums([row(0, 0), row(1, 0)], sums),
-            (2, 2) => put_sums([row(0, 0), row(0, 1), row(1, 0), row(1, 1)], sums),
-            (n_depths, n_rows) => {
-                sums.copy_from_slice(row(0, 0));
-                (1..n_depths * n_rows).for_each(|i| rows::add(sums, row(i / n_rows, i % n_rows)));
+/// Adds up the sums of all stretches along H, `pitch` elements apart, from the wide rows of each of `N` `od`, `oh` by `oh` in each.
+///
+/// A function of its own, so that there are enough registers: within the kernel each stretch took a hundred instructions to find its rows.
+#[inline(never)]
+fn add_at_once<S: Simd, A: Accumulator, const N: usize>(
+    simd: S,
+    wide: [&[A]; N],
+    (h, pitch): (&Stretches<'_>, usize),
+    sums: &mut [A],
+) {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let lanes = A::Vector::<S>::LEN;
+            // What fills the last vector up reaches into the next row, whose sums are formed later, or into what is behind all.
+            let len = pitch.next_multiple_of(lanes);
+            for (stretch, at) in h.iter().zip((0..).step_by(pitch)) {
+                let (sums, n_rows) = (&mut sums[at..at + len], stretch.outputs.len());
+                let first = (stretch.outputs.start - h.outputs.start) * pitch;
+                let mut wide = wide;
+                for wide in &mut wide {
+                    *wide = &wide[first..][..(n_rows - 1) * pitch + len];
+                }
+                match n_rows {
+                    1 => put_sums(simd, wide, (1, pitch), sums),
+                    2 => put_sums(simd, wide, (2, pitch), sums),
+                    _ => put_sums(simd, wide, (n_rows, pitch), sums),
+                }
             }
-        }
-    }
+        },
+    );
 }
 
-/// Writes the sums of rows, some columns at a time, which stay in registers.
+/// Writes the sums of `n_rows` rows of each `od`, `pitch` elements apart, a vector at a time.
 #[inline(always)]
-fn put_sums<A: Accumulator, const N: usize>(rows: [&[A]; N], sums: &mut [A]) {
-    let rows = rows.map(|row| row[..sums.len()].as_chunks::<COLUMNS>().0);
-    for (i, sums) in sums.as_chunks_mut::<COLUMNS>().0.iter_mut().enumerate() {
-        let mut total = rows[0][i];
-        for row in &rows[1..] {
-            total.iter_mut().zip(&row[i]).for_each(|(total, &term)| *total += term);
+fn put_sums<S: Simd, A: Accumulator, const N: usize>(
+    simd: S,
+    wide: [&[A]; N],
+    (n_rows, pitch): (usize, usize),
+    sums: &mut [A],
+) {
+    let lanes = A::Vector::<S>::LEN;
+    for (sums, column) in sums.chunks_exact_mut(lanes).zip((0..).step_by(lanes)) {
+        let term =
+            |i: usize| A::Vector::<S>::from_slice(simd, &wide[i / n_rows][i % n_rows * pitch + column..][..lanes]);
+        let mut sum = term(0);
+        for i in 1..N * n_rows {
+            sum += term(i);
         }
-        *sums = total;
+        sum.store_slice(sums);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Isa;
     use crate::exec::Scratch;
     use crate::geometry::AxisWindows;
 
@@ -148,15 +166,20 @@ mod tests {
             for (pitch, n_depths) in [(8, 1), (8, 2), (24, 2), (5, 1), (39, 2)] {
                 let of_depth =
                     |od: usize| (0..output * pitch + SLACK).map(|i| term(i + 7 * od)).collect::<Vec<_>>();
-                let wide: Vec<_> = (0..n_depths).map(of_depth).collect();
-                let wide: Vec<_> = wide.iter().map(Vec::as_slice).collect();
-                let mut sums = vec![f32::NAN; h.len() * pitch + SLACK];
-                add_at_once(&wide, (&h, pitch), &mut sums);
-                for (stretch, sums) in h.iter().zip(sums.chunks_exact(pitch)) {
-                    for (column, &sum) in sums.iter().enumerate() {
-                        let rows = (0..n_depths).flat_map(|od| stretch.outputs.clone().map(move |oh| (od, oh)));
-                        let want = rows.fold(0.0, |sum, (od, oh)| sum + wide[od][oh * pitch + column]);
-                        assert_eq!(sum, want, "{input} {output} {pitch} {n_depths}");
+                let wide = [0, 1].map(of_depth);
+                for isa in Isa::available() {
+                    let mut sums = vec![f32::NAN; h.len() * pitch + SLACK];
+                    let rows = (&h, pitch);
+                    fearless_simd::dispatch!(isa.level(), simd => match n_depths {
+                        1 => add_at_once(simd, [&wide[0]], rows, &mut sums),
+                        _ => add_at_once(simd, [&wide[0], &wide[1]], rows, &mut sums),
+                    });
+                    for (stretch, sums) in h.iter().zip(sums.chunks_exact(pitch)) {
+                        for (column, &sum) in sums.iter().enumerate() {
+                            let rows = (0..n_depths).flat_map(|od| stretch.outputs.clone().map(move |oh| (od, oh)));
+                            let want = rows.fold(0.0, |sum, (od, oh)| sum + wide[od][oh * pitch + column]);
+                            assert_eq!(sum, want, "{isa} {input} {output} {pitch} {n_depths}");
+                        }
                     }
                 }
             }
