@@ -15,6 +15,9 @@
 //! So every sum has the same order as in [`Sweep`](super::Sweep), and work is proportional to outputs plus inputs
 //! whatever the indices are. This is a counting sort (Knuth, The Art of Computer Programming, volume 3, 5.2, the
 //! distribution form).
+//!
+//! Traffic per output: its index, three times, and once more for each further part of the list; its number in the list, of four
+//! bytes, written and read; its gradient. Per input: one write of its gradient.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
