@@ -117,6 +117,7 @@ fn add_at_once<S: Simd, A: Accumulator, const N: usize>(
                 for wide in &mut wide {
                     *wide = &wide[first..][..(n_rows - 1) * pitch + len];
                 }
+                // Of a number that the compiler knows, the terms are no loop: nearly all places lie in one or two windows.
                 match n_rows {
                     1 => put_sums(simd, wide, (1, pitch), sums),
                     2 => put_sums(simd, wide, (2, pitch), sums),
