@@ -46,9 +46,9 @@ const GATHERED: usize = 4096;
 /// The most elements of a slab where a tile need not be whole depths.
 const SLAB: usize = 16 << 10;
 
-/// The bytes of a slab that is put together in the cache even if it could be made line by line on its way to memory, by more than
-/// a permutation of what a register holds: half of the first-level cache of most machines. A slab is written several times, which takes less than to make it again; if these
-/// are few, half as many bytes are put together.
+/// The bytes of a slab that is put together in the cache even if it could be made line by line on its way to memory, by more
+/// than a permutation of what a register holds: half of the first-level cache of most machines. A slab is written several times,
+/// which takes less than to make it again; if these are few, half as many bytes are put together.
 const CLOSE: usize = 16 << 10;
 
 /// The depths that repeat a slab below which these are few.

@@ -96,7 +96,8 @@ impl<T: Float> Cells<'_, T> {
 
 /// Adds up the sums of all stretches along H, `pitch` elements apart, from the wide rows of each of `N` `od`, `oh` by `oh` in each.
 ///
-/// A function of its own, so that there are enough registers: within the kernel each stretch took a hundred instructions to find its rows.
+/// A function of its own, so that there are enough registers: within the kernel each stretch took a hundred instructions to find
+/// its rows.
 #[inline(never)]
 fn add_at_once<S: Simd, A: Accumulator, const N: usize>(
     simd: S,
@@ -107,6 +108,7 @@ fn add_at_once<S: Simd, A: Accumulator, const N: usize>(
     simd.vectorize(
         #[inline(always)]
         || {
+            const { assert!(A::Vector::<S>::LEN <= SLACK, "what is behind all rows has room for a vector") };
             let lanes = A::Vector::<S>::LEN;
             // What fills the last vector up reaches into the next row, whose sums are formed later, or into what is behind all.
             let len = pitch.next_multiple_of(lanes);
